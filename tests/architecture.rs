@@ -82,7 +82,7 @@ const OPENERS: &[(&str, &str)] = &[
 /// only get shorter.
 const COMPAT_DOOR: &[(&str, &str)] = &[
     ("SessionCompat", "what happens in a session"),
-    ("About", "goes in: what is known of the session"),
+    ("SessionLogContext", "goes in: what is known of the session"),
     ("Material", "goes in: the handoff that was saved"),
     ("CompatWork", "comes out: what to write"),
     ("LayoutPlace", "where it is written; by `hopty handoff create` without a session"),

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::core::archive::{CleanupPeriod, SettingsScope};
-use crate::core::claude::settings::{SettingsArgument, given, hooks_disabled};
+use crate::core::claude::settings::{SettingsArgument, hooks_disabled};
 use crate::sys::safe_file::{self, FileRule};
 
 /// Where an administrator's settings lie; they outrank all others.
@@ -44,7 +44,7 @@ fn texts(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str>, manage
     let wanted = |name: &str| sources.is_none_or(|list| list.split(',').any(|word| word.trim() == name));
     let named = ["user", "project", "local"].iter().zip(files).filter(|(name, _)| wanted(name));
     let mut texts: Vec<String> = named.filter_map(|(_, path)| read(path)).collect();
-    texts.extend(flag.and_then(|value| match given(value) {
+    texts.extend(flag.and_then(|value| match SettingsArgument::of(value) {
         SettingsArgument::Inline => Some(value.to_owned()),
         SettingsArgument::File => read(Path::new(value)),
     }));

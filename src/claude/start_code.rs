@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::code_files::{FileContent, FileTree, compared, installed, label, read};
 use crate::core::claude::agent_file::{front_matter, may_run_code};
-use crate::core::claude::command_files::{Dirs, NamedFiles, named};
+use crate::core::claude::command_files::{CommandDirs, NamedFiles, named_files};
 use crate::core::claude::settings_code::{CodeDigest, Role, SettingsFile, code_texts};
 
 /// The largest settings file that is read, in bytes; Claude's own state grows to some megabytes.
@@ -144,14 +144,14 @@ impl StartCode {
 
 struct Reader<'a> {
     digest: CodeDigest,
-    dirs: Dirs<'a>,
+    dirs: CommandDirs<'a>,
     /// What was compared as a script.
     scripts: BTreeSet<PathBuf>,
 }
 
 impl<'a> Reader<'a> {
     fn new(places: &'a StartCodePaths, dir: &'a Path) -> Reader<'a> {
-        let dirs = Dirs { project: dir, home: &places.home, plugin: None };
+        let dirs = CommandDirs { project: dir, home: &places.home, plugin: None };
         Reader { digest: CodeDigest::default(), dirs, scripts: BTreeSet::new() }
     }
 
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
     /// The scripts that texts of the file `name` name.
     fn named_in(&mut self, name: &str, texts: &[String]) {
         let dirs = self.dirs;
-        for what in texts.iter().flat_map(|text| named(text, dirs)) {
+        for what in texts.iter().flat_map(|text| named_files(text, dirs)) {
             match what {
                 NamedFiles::File(path) => self.script(path, |is_script| is_script),
                 NamedFiles::Files { dir, ending, depth } => {
@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
     }
 
     fn plugin(&mut self, root: &Path) {
-        let dirs = Dirs { plugin: Some(root), ..self.dirs };
+        let dirs = CommandDirs { plugin: Some(root), ..self.dirs };
         let mut inner =
             Reader { digest: CodeDigest::default(), dirs, scripts: std::mem::take(&mut self.scripts) };
         for file in PLUGIN {

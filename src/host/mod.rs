@@ -288,7 +288,8 @@ impl Host {
         let own = &self.session.own;
         // Nothing has been submitted, and no hook has to report that first.
         let fresh = agent == Agent::Claude && !own.picks_conversation && own.prompt.is_none();
-        let prompt = own.prompt.as_deref().filter(|_| agent == Agent::Claude).and_then(carry_over::way);
+        let prompt =
+            own.prompt.as_deref().filter(|_| agent == Agent::Claude).and_then(carry_over::carry_method);
         let command = agent == Agent::Claude && own.prompt.is_some() && prompt.is_none();
         let next = start::fresh_id();
         self.events.push_back(Event::Start { conversation, next, handoff, fresh, prompt, command });

@@ -1,10 +1,10 @@
-//! What of an agent's file may run code: the front matter, where it may bring hooks or servers.
+//! Finds front matter of an agent's file that can run code, through hooks or MCP servers.
 //!
-//! It is not parsed. What cannot hold either of the two keys, however it is written, is passed over;
-//! everything else counts whole.
+//! The YAML is not parsed. Front matter that cannot contain either key in any spelling is ignored; any other
+//! counts as a whole.
 
-/// The front matter of an agent's file: up to a line of three dashes alone, or all of it where there is no
-/// such line. Claude may see the end earlier. `None` where the file begins with something else.
+/// The front matter: everything up to a line of three dashes, or the whole file without such a line. Claude
+/// may end it earlier. `None` if the file begins with something else.
 pub fn front_matter(text: &str) -> Option<&str> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let inner = text.strip_prefix("---")?;
@@ -18,8 +18,8 @@ pub fn front_matter(text: &str) -> Option<&str> {
     Some(inner)
 }
 
-/// Whether front matter may have hooks or servers: it has the key, or a character by which YAML writes or
-/// repeats one in another way.
+/// Whether the front matter may define hooks or servers: it contains the key, or a character with which YAML
+/// can spell or repeat a key in another way.
 pub fn may_run_code(front: &str) -> bool {
     let lower = front.to_ascii_lowercase();
     ["hooks", "mcpservers"].iter().any(|key| lower.contains(key))

@@ -1,9 +1,9 @@
-//! The API errors at which a turn ends, in words for people.
+//! The API errors that end a turn, in words for people.
 
 use std::borrow::Cow;
 
-/// What an error means, for "an API error ended the turn (...)". `name` is Claude's own name for it
-/// (`server_error`); one that is not known is given without its signs.
+/// The meaning of an error, for "an API error ended the turn (...)". `name` is Claude's own (`server_error`).
+/// An unknown name is printed without punctuation.
 pub fn api_error_words(name: &str) -> Cow<'_, str> {
     Cow::Borrowed(match name {
         "server_error" => "the server failed or could not be reached",

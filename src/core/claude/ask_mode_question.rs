@@ -1,7 +1,8 @@
-//! The question of mode `ask`: how Claude is told to put it, and the answer in what its tool gives back.
+//! The question of mode `ask`: how Claude is told to ask it, and how the answer is read from the tool's
+//! result.
 //!
-//! Claude puts it with its own tool, AskUserQuestion, so a person sees it where they look anyway. What is
-//! asked is fixed; only the percentage is filled in.
+//! Claude asks with its own tool, AskUserQuestion, where people look anyway. The text is fixed except for the
+//! percentage.
 
 use serde_json::Value;
 
@@ -9,11 +10,9 @@ use crate::core::config::DurationMs;
 use crate::core::supervisor::handover_question::AskAnswer;
 
 const TOOL: &str = "AskUserQuestion";
-/// The title of the question.
 pub const HEADER: &str = "Handoff";
-/// The end of the question, by which it is known again.
+/// The end of the question, by which it is recognized.
 const ENDS: &str = "Generate handoff summary and start fresh?";
-/// The first and the last of the answers.
 const YES: &str = "Yes, handoff now";
 const DISMISS: &str = "Dismiss";
 
@@ -26,7 +25,7 @@ pub fn question(percent: u8) -> String {
     format!("Context at {percent}%. {ENDS}")
 }
 
-/// What Claude is told with a person's prompt.
+/// The text that Claude gets with the person's prompt.
 pub fn order(percent: u8, snooze: DurationMs) -> String {
     let offered = options(snooze);
     let again = &offered[1];
@@ -43,8 +42,8 @@ pub fn order(percent: u8, snooze: DurationMs) -> String {
     )
 }
 
-/// The answer in one call of a PostToolBatch payload, when it is a call with our question. Anything but "yes"
-/// and "dismiss" counts as "not now".
+/// The answer in one call of a PostToolBatch payload; `None` if the call asks something else. Anything but
+/// "yes" and "dismiss" counts as "not now".
 pub fn answer(call: &Value) -> Option<AskAnswer> {
     if call.get("tool_name")?.as_str()? != TOOL {
         return None;
@@ -55,7 +54,7 @@ pub fn answer(call: &Value) -> Option<AskAnswer> {
     let response = call.get("tool_response")?;
     let given = match response.get("answers").and_then(|answers| answers.get(ours)).and_then(Value::as_str) {
         Some(given) => given.to_owned(),
-        // As text: `... "QUESTION"="ANSWER" ...`.
+        // The text form: `... "QUESTION"="ANSWER" ...`.
         None => text_of(response).split(&format!("{ours}\"=\"")).nth(1)?.split('"').next()?.to_owned(),
     };
     Some(match given.as_str() {
@@ -84,7 +83,7 @@ mod tests {
         assert_eq!(question(62), "Context at 62%. Generate handoff summary and start fresh?");
         assert_eq!((HEADER, TOOL), ("Handoff", "AskUserQuestion"));
         assert_eq!(options(DurationMs::from_secs(300)), ["Yes, handoff now", "Snooze 5 min", "Dismiss"]);
-        // All that Claude is told: nothing before, between or behind it.
+        // The complete text for Claude, with nothing around it.
         assert_eq!(
             order(62, DurationMs::from_secs(300)),
             "hopty: before you begin, ask the user one question with the AskUserQuestion tool, exactly so: \

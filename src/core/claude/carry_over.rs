@@ -1,21 +1,20 @@
-//! A prompt that a person submits in an old conversation and that begins a fresh one: whether, and how, the
-//! fresh one can be given exactly what was submitted.
+//! How a prompt that the person submitted in an old conversation reaches a fresh one unchanged, if it can.
 //!
-//! Claude puts `<pasted_content>` round a paste of more than 800 characters or three lines, as if the person
-//! had copied it from somewhere. The first prompt as an argument is not wrapped, whatever its length (exact
-//! up to 108,000 bytes with 6,000 lines, behind `--` also with a dash in front; measured on 2.1.331). What
-//! came as a paste cannot be given again: in an argument Claude escapes the tags of `<pasted_content>`
-//! (measured). Pictures are not in the text at all.
+//! Claude wraps a paste of more than 800 characters or three lines in `<pasted_content>`, as if the person
+//! had copied it from elsewhere. A first prompt that is an argument is not wrapped, whatever its length
+//! (exact up to 108,000 bytes with 6,000 lines; behind `--` it may begin with a dash; measured on 2.1.331). A
+//! prompt that contains a paste cannot be repeated: in an argument Claude escapes the tags of
+//! `<pasted_content>` (measured). Pictures are not in the text at all.
 
 use serde::{Deserialize, Serialize};
 
 use super::pasted_prompt::SentPrompt;
 
-/// The longest prompt that is typed, in characters and in lines: more than that is wrapped.
+/// The longest prompt that is typed, in characters and in lines. Claude wraps a longer one.
 const TYPED: (usize, usize) = (800, 3);
-/// The longest prompt that is given as an argument, in bytes. Linux takes none of 131,072.
+/// The longest prompt that is an argument, in bytes. Linux refuses 131,072.
 const ARGUMENT: usize = 100_000;
-/// What Claude writes for what is not text of the prompt itself.
+/// Claude's placeholders for what is not text of the prompt.
 const NOT_TEXT: [&str; 3] = ["pasted_content", "[Image #", "[Pasted text #"];
 
 /// How a prompt is given to a fresh conversation.
@@ -24,13 +23,13 @@ const NOT_TEXT: [&str; 3] = ["pasted_content", "[Image #", "[Pasted text #"];
 pub enum CarryMethod {
     /// Typed as a paste.
     Typed,
-    /// As the program's argument.
+    /// As an argument of Claude.
     Argument,
 }
 
-/// How `prompt`, as a UserPromptSubmit hook tells it, is given to a fresh conversation; `None` when that
-/// would not be exact, or when it is a slash command, which belongs to the conversation it was typed in.
-pub fn way(prompt: &str) -> Option<CarryMethod> {
+/// How `prompt`, as a UserPromptSubmit hook reports it, is given to a fresh conversation. `None` if the copy
+/// would not be exact, and for slash commands, which belong to their conversation.
+pub fn carry_method(prompt: &str) -> Option<CarryMethod> {
     if prompt.trim().is_empty() || NOT_TEXT.iter().any(|mark| prompt.contains(mark)) || is_command(prompt) {
         return None;
     }
@@ -38,7 +37,7 @@ pub fn way(prompt: &str) -> Option<CarryMethod> {
         return None;
     }
     let short = prompt.chars().count() <= TYPED.0 && prompt.lines().count() <= TYPED.1;
-    // Typed, a first character may change the box's mode, and a tab or the name of a file opens a list.
+    // When typed, the first character may switch the box's mode, and a tab or a file's name opens a list.
     let plain = !prompt.starts_with(['#', '!', '/', '?', '&']) && !prompt.contains('\t');
     let stays = SentPrompt::new(prompt).is_ok_and(|sent| sent.text() == prompt.trim_end());
     match prompt.len() {
@@ -66,12 +65,12 @@ impl CarriedPrompt {
         Self { text: text.to_owned(), squeezed: squeeze(text) }
     }
 
-    /// It, as it was submitted.
+    /// The text as it was submitted.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether `prompt` is this one. White space is not compared: Claude trims it.
+    /// Whether `prompt` is this one. White space is ignored, because Claude trims it.
     pub fn is(&self, prompt: &str) -> bool {
         squeeze(prompt) == self.squeezed
     }
@@ -105,12 +104,12 @@ mod tests {
             ("a\ttab".to_owned(), Some(CarryMethod::Argument)),
             ("- a list".to_owned(), Some(CarryMethod::Typed)),
         ] {
-            assert_eq!(way(&prompt), expected, "{:?}", prompt.chars().take(30).collect::<String>());
+            assert_eq!(carry_method(&prompt), expected, "{:?}", prompt.chars().take(30).collect::<String>());
         }
     }
 
     #[test]
-    fn what_cannot_be_given_again_exactly_is_left_to_the_old_conversation() {
+    fn a_prompt_that_cannot_be_repeated_exactly_stays_in_the_old_conversation() {
         for prompt in [
             "",
             " \n",
@@ -123,12 +122,12 @@ mod tests {
             "an \u{1b}[31m escape",
             "a\rreturn",
         ] {
-            assert_eq!(way(prompt), None, "{prompt:?}");
+            assert_eq!(carry_method(prompt), None, "{prompt:?}");
         }
     }
 
     #[test]
-    fn it_is_known_again() {
+    fn a_carried_prompt_is_recognized() {
         let carried = CarriedPrompt::new("  make it\n green ");
         assert!(
             carried.is("make it\n green") && !carried.is("make it") && carried.text() == "  make it\n green "

@@ -1,61 +1,61 @@
-//! Which files a command names: what a hook runs may be rewritten without a word of the settings changing.
+//! Which files a command names. What a hook runs can be rewritten while the settings stay the same.
 //!
-//! It splits a command roughly as a shell does and gives every word that may be a path; which of them are
-//! scripts, the file system says. It does not follow what a script runs in its turn, nor find a bare name in
-//! `PATH`, nor know what a variable holds besides the few that Claude sets; `docs/HOOKS.md` says what that
-//! leaves out.
+//! A command is split roughly as a shell does, and every word that may be a path is returned; the file system
+//! decides which of them are scripts. Not followed: what a script runs in its turn, bare names in `PATH`, and
+//! variables except the few that Claude sets (`docs/HOOKS.md` lists the consequences).
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-/// How deep a command within a command is taken apart: `sh -c 'exec "$DIR/x"'`.
+/// How deep commands within commands are followed: `sh -c 'exec "$DIR/x"'`.
 const DEPTH: usize = 3;
-/// Endings of files that an interpreter runs.
+/// Extensions of files that an interpreter runs.
 const ENDINGS: [&str; 18] = [
     "bash", "cjs", "cts", "fish", "js", "jsx", "ksh", "lua", "mjs", "mts", "php", "pl", "ps1", "py", "rb",
     "sh", "ts", "zsh",
 ];
-/// Words of one command that are looked at, and directories that it may be in: with more, nothing can be said
-/// of it.
+/// The most words of one command, and directories that it may be in. With more, the result is
+/// [`NamedFiles::More`].
 const MAX_WORDS: usize = 8192;
 const MAX_BASES: usize = 32;
-/// Words after which another directory counts as well.
+/// Words that change the directory, so that another one counts as well.
 const MOVES: [&str; 7] = ["cd", "pushd", "chdir", "-C", "--chdir", "--cwd", "--prefix"];
 
-/// What stands for a directory in a command.
+/// The directories that a command refers to by a variable, `~` or a relative path.
 #[derive(Clone, Copy, Debug)]
-pub struct Dirs<'a> {
-    /// Relative paths, and `$CLAUDE_PROJECT_DIR`.
+pub struct CommandDirs<'a> {
+    /// For relative paths and `$CLAUDE_PROJECT_DIR`.
     pub project: &'a Path,
-    /// `~` and `$HOME`.
+    /// For `~` and `$HOME`.
     pub home: &'a Path,
-    /// `$CLAUDE_PLUGIN_ROOT`, where a plugin brings the command.
+    /// For `$CLAUDE_PLUGIN_ROOT`, in a command of a plugin.
     pub plugin: Option<&'a Path>,
 }
 
-/// What a word of a command may name.
+/// A file, or files, that a word of a command may name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NamedFiles {
     File(PathBuf),
     /// Files of a directory, by a pattern or a variable.
     Files {
         dir: PathBuf,
-        /// The ending that they have, where the word says it.
+        /// Their extension, if the word gives it.
         ending: Option<String>,
-        /// How many directories below it they may lie.
+        /// How many directories below it they may be.
         depth: usize,
     },
-    /// More than is looked at.
+    /// The command has more words or directories than are read.
     More,
 }
 
-/// What a command's words may name, in order, each once. What is written to (`> FILE`) is left out.
-pub fn named(command: &str, dirs: Dirs<'_>) -> Vec<NamedFiles> {
+/// The files that the words of a command may name, in order, each once. Files that are written (`> FILE`) are
+/// left out.
+pub fn named_files(command: &str, dirs: CommandDirs<'_>) -> Vec<NamedFiles> {
     let mut words = Vec::new();
     split(command, DEPTH, &mut words);
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     let mut bases = vec![dirs.project.to_owned()];
-    // Where the last `cd` may have led, from which the next one goes on.
+    // The directories that the last `cd` may have led to; the next one starts there.
     let (mut inside, mut moves) = (0..1, false);
     for word in &words {
         if std::mem::take(&mut moves) {
@@ -81,15 +81,15 @@ pub fn named(command: &str, dirs: Dirs<'_>) -> Vec<NamedFiles> {
     found
 }
 
-/// Whether a file of this name, with these first bytes and permission bits, is run by something.
+/// Whether a file with this name, first bytes and permission bits is run by something.
 pub fn is_script(path: &Path, begins: &[u8], mode: u32) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     mode & 0o111 != 0 || begins.starts_with(b"#!") || ending.is_some_and(|ending| ENDINGS.contains(&ending))
 }
 
-/// The paths that a word may be: by the variables that are known, as it stands below each of `bases`, and
-/// what follows something that only a shell can tell (`$(...)/`, `${...}/`).
-fn candidates(word: &str, dirs: Dirs<'_>, bases: &[PathBuf]) -> Vec<PathBuf> {
+/// The paths that a word may be: with known variables replaced, relative to each of `bases`, and the rest
+/// behind an expansion that only a shell knows (`$(...)/`, `${...}/`).
+fn candidates(word: &str, dirs: CommandDirs<'_>, bases: &[PathBuf]) -> Vec<PathBuf> {
     if word.is_empty() || word.contains('\0') {
         return Vec::new();
     }
@@ -111,7 +111,7 @@ fn candidates(word: &str, dirs: Dirs<'_>, bases: &[PathBuf]) -> Vec<PathBuf> {
     };
     let (mut paths, unknown) = match variables.into_iter().find_map(below) {
         Some((path, rest)) => (vec![path], rest),
-        // Of `--flag=path` and `NAME=path` the path counts as well, which is a word of its own by then.
+        // In `--flag=path` and `NAME=path` the path is a word of its own by now.
         None if word.starts_with('-') => (Vec::new(), word.to_owned()),
         None => (bases.iter().map(|base| base.join(word)).collect(), word.to_owned()),
     };
@@ -127,7 +127,7 @@ fn candidates(word: &str, dirs: Dirs<'_>, bases: &[PathBuf]) -> Vec<PathBuf> {
     paths
 }
 
-/// A path, or the directory and the ending of those that it may stand for.
+/// A path, or the directory and extension of the files that it may match.
 fn of(path: PathBuf, is_pattern: bool) -> NamedFiles {
     let is_wild = |name: &str| is_pattern && name.contains(['*', '?', '[', '{']);
     let is_unknown = |name: &str| name.contains(['$', '`']);
@@ -154,11 +154,10 @@ fn of(path: PathBuf, is_pattern: bool) -> NamedFiles {
 
 struct CommandWord {
     text: String,
-    /// Whether the shell replaces it by the files that it matches.
+    /// Whether the shell expands it to the files that it matches.
     is_pattern: bool,
 }
 
-/// A word that is not over yet.
 #[derive(Default)]
 struct UnfinishedWord {
     text: String,
@@ -168,8 +167,7 @@ struct UnfinishedWord {
 
 fn split(command: &str, depth: usize, words: &mut Vec<CommandWord>) {
     let (mut word, mut quote, mut written) = (UnfinishedWord::default(), None, false);
-    // Parentheses that are open, and whether a `[[` is: what stands there is compared with a pattern, and no
-    // file.
+    // Open parentheses, and whether a `[[` is open, in which a word is a pattern for text and no file.
     let (mut open, mut test, mut before) = (0_usize, false, ' ');
     let mut chars = command.chars().chain(['\n']);
     while let Some(c) = chars.next() {
@@ -178,7 +176,7 @@ fn split(command: &str, depth: usize, words: &mut Vec<CommandWord>) {
             (None, '\'' | '"') => (quote, word.quoted) = (Some(c), true),
             (None | Some('"'), '\\') => word.text.extend(chars.next().filter(|c| *c != '\n')),
             (None, c) if c.is_whitespace() || "|&;()<>`=,".contains(c) => {
-                // Of a `case`, where a `|` or a `)` ends it that closes nothing.
+                // In a `case`, a `|` or an unmatched `)` ends the pattern.
                 let of_case = c == '|' || c == ')' && open == 0;
                 match c {
                     '(' => open += 1,
@@ -191,7 +189,7 @@ fn split(command: &str, depth: usize, words: &mut Vec<CommandWord>) {
                     _ => {}
                 }
                 let done = std::mem::take(&mut word);
-                // The file of a `>` is written to: a log changes with every call.
+                // The target of a `>` is written, not run: a log changes with every call.
                 if !done.text.is_empty() && !std::mem::take(&mut written) {
                     let is_pattern = done.wild && !of_case && !test;
                     take(done, is_pattern, depth, words);
@@ -200,7 +198,7 @@ fn split(command: &str, depth: usize, words: &mut Vec<CommandWord>) {
             }
             (_, c) => {
                 if c == '/' && word.text.is_empty() && matches!(before, ')' | '`') {
-                    // Below what a command prints: `$(...)/x`.
+                    // Below the output of a command: `$(...)/x`.
                     word.text.push(')');
                 }
                 word.wild |= quote.is_none() && matches!(c, '*' | '?' | '[' | '{');
@@ -209,7 +207,7 @@ fn split(command: &str, depth: usize, words: &mut Vec<CommandWord>) {
         }
         before = c;
     }
-    // Something is wrong with its quotes: what it may mean is what stands there.
+    // The quotes do not match: take the text as it is.
     if quote.is_some() {
         word.text.truncate(word.text.trim_end().len());
         word.quoted = true;
@@ -240,7 +238,10 @@ mod tests {
             }
             NamedFiles::More => "more".to_owned(),
         };
-        named(command, Dirs { project, home, plugin: Some(plugin) }).into_iter().map(shown).collect()
+        named_files(command, CommandDirs { project, home, plugin: Some(plugin) })
+            .into_iter()
+            .map(shown)
+            .collect()
     }
 
     #[test]
@@ -262,7 +263,7 @@ mod tests {
         }
     }
 
-    /// What only a shell can tell is tried in every way that it may be meant.
+    /// An expansion that only a shell knows is tried in every possible meaning.
     #[test]
     fn a_file_behind_what_only_a_shell_can_tell_is_named() {
         for (command, expected) in [
@@ -288,7 +289,7 @@ mod tests {
         }
     }
 
-    /// Patterns that text is compared with name no files, or every edit of Claude's would count.
+    /// Patterns for text name no files; otherwise every edit of Claude's would count.
     #[test]
     fn a_pattern_for_text_names_no_files() {
         for command in [
@@ -298,8 +299,8 @@ mod tests {
             "grep -q 'src/.*ts' x",
             "jq -r .tool_input.file_path | xargs -I{} prettier \"$CLAUDE_PROJECT_DIR/$FILE\"",
         ] {
-            let dirs = Dirs { project: Path::new("/p"), home: Path::new("/h"), plugin: None };
-            let all = named(command, dirs);
+            let dirs = CommandDirs { project: Path::new("/p"), home: Path::new("/h"), plugin: None };
+            let all = named_files(command, dirs);
             assert!(all.iter().all(|named| matches!(named, NamedFiles::File(_))), "{command}: {all:?}");
         }
     }

@@ -1,13 +1,13 @@
-//! What can be read of a damaged line: text that is no UTF-8, records that were glued together, and a record
-//! after a torn one.
+//! Recovers records from a damaged line: invalid UTF-8, records that were glued together, and a record behind
+//! a torn one.
 
 use super::transcript_line::{RecordCount, TranscriptLine, trim};
 use super::transcript_record::RawRecord;
 
-/// Starts of a record, as Claude writes them: where reading is taken up again after a torn one.
+/// How Claude begins a record: where reading resumes after a torn one.
 pub(super) const STARTS: [&[u8]; 3] = [b"{\"parentUuid\":", b"{\"type\":\"", b"{\"isSidechain\":"];
 
-/// The same text as valid UTF-8 without lone surrogates (JavaScript writes half an emoji as `\ud83d`).
+/// The text as valid UTF-8 without lone surrogates (JavaScript writes half an emoji as `\ud83d`).
 pub(super) fn repair(bytes: &[u8]) -> Vec<u8> {
     let mut text = String::from_utf8_lossy(bytes).into_owned().into_bytes();
     let unit = |text: &[u8], at: usize| -> Option<u16> {
@@ -32,7 +32,7 @@ pub(super) fn repair(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Reads what can be read of a line that is not one record. The number of attempts is bounded, since each may
+/// Reads the records of a line that is not exactly one. The number of attempts is bounded, since each may
 /// read to the end of the line.
 pub(super) fn salvage(bytes: &[u8], each: &mut impl FnMut(TranscriptLine)) -> RecordCount {
     let mut tally = RecordCount::default();
@@ -44,8 +44,8 @@ pub(super) fn salvage(bytes: &[u8], each: &mut impl FnMut(TranscriptLine)) -> Re
         let mut stream = serde_json::Deserializer::from_slice(&bytes[at..]).into_iter::<RawRecord>();
         let read = if bytes[at] == b'{' { stream.next().and_then(Result::ok) } else { None };
         let end = at + stream.byte_offset();
-        // After a torn record an inner object could be taken for a line: a line is followed by nothing, or by
-        // the next.
+        // Behind a torn record an inner object could be taken for a line. A line is followed by nothing, or
+        // by the next one.
         let alone = trim(&bytes[end.min(bytes.len())..]).first().is_none_or(|b| *b == b'{');
         match read {
             Some(raw) if alone || !resynced => {

@@ -1,10 +1,10 @@
-//! The environment of the child: the person's own, less what an outer Claude left in it, plus what tells
-//! the program where it is.
+//! The environment of the child: the person's own, without what an outer Claude left in it, plus hopty's
+//! variables.
 
 use std::ffi::{OsStr, OsString};
 
-/// What a Claude sets for its children and what would change the behaviour of a Claude that inherits it; with
-/// the second one inherited, no transcript is written.
+/// Variables that Claude sets for its children and that would change an inner Claude. With the second one, it
+/// writes no transcript.
 pub const REMOVED: [&str; 16] = [
     "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_MESSAGING_SOCKET",
@@ -12,20 +12,18 @@ pub const REMOVED: [&str; 16] = [
     "CLAUDE_EFFORT", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR", "AI_AGENT",
 ];
 
-/// What is said about one run.
+/// The variables that hopty adds for one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Additions {
-    /// Name of the session.
     pub session: String,
-    /// Path of its socket.
+    /// The path of the session's socket.
     pub socket: OsString,
-    /// Number of the run.
     pub run: u32,
-    /// How many hopty are around this one, itself included.
+    /// How many hopty are nested, including this one.
     pub depth: u32,
-    /// For Claude: keep the session in this terminal.
+    /// The program is Claude: keep its session in this terminal.
     pub claude: bool,
-    /// The renderer of the first run, `1` full-screen, `0` inline; from run 2 on.
+    /// The renderer of the first run, for run 2 and later: `1` full-screen, `0` inline.
     pub no_flicker: Option<&'static str>,
 }
 
@@ -51,7 +49,7 @@ pub fn of_child(
     set("HOPTY_RUN", add.run.to_string().into(), false);
     set("HOPTY_DEPTH", add.depth.to_string().into(), false);
     if add.claude {
-        // Without it, `left` on an empty prompt moves the session into Claude's own daemon.
+        // Otherwise the left arrow on an empty prompt moves the session into Claude's own daemon.
         set("CLAUDE_CODE_DISABLE_AGENT_VIEW", "1".into(), false);
         if let Some(value) = add.no_flicker {
             set("CLAUDE_CODE_NO_FLICKER", value.into(), true);

@@ -1,4 +1,4 @@
-//! A hook's payload reduced to the facts that may be decided on, and an answer turned into what Claude reads.
+//! Reads the facts from a hook's payload, and writes hopty's answer in the form that Claude reads.
 
 use serde_json::{Value, json};
 
@@ -10,25 +10,25 @@ use crate::core::supervisor::action::{HookAnswer, HookInstruction};
 use crate::core::supervisor::event::{HookEvent, HookFacts, PromptOf, StartSource};
 use crate::core::text::visible::is_hidden;
 
-/// The name of hopty's plugin. Of two plugins of one name Claude loads only the first (measured), so it is
-/// one that nobody else has.
+/// The name of hopty's plugin. Claude loads only the first of two plugins with the same name (measured), so
+/// nobody else should have it.
 pub const PLUGIN_NAME: &str = "hopty-hooks";
 /// How Claude's own prompts begin: a background task ended, a usage limit is over (measured on 2.1.329).
 const OF_CLAUDE: [&str; 2] = ["<task-notification>", "Your claude.ai usage limit has reset."];
-/// How the result of a sub-agent begins that runs on in the background (measured on 2.1.329).
+/// How the result of a sub-agent begins that still runs in the background (measured on 2.1.329).
 const ASYNC_AGENT: &str = "Async agent launched";
 
-/// A hook call: its facts, and what must stand in the transcript before anything is decided.
+/// The facts of a hook call, and what the transcript must contain before a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookInput {
     pub hook: HookFacts,
-    /// PostToolBatch: the ids of its tool uses.
+    /// PostToolBatch: the ids of its calls.
     pub tool_uses: Vec<String>,
     /// Stop: the text that ends the turn.
     pub last_message: Option<String>,
-    /// SessionStart: the model, with `[1m]` where the window is a million tokens.
+    /// SessionStart: the model, with `[1m]` if the window is a million tokens.
     pub model: Option<String>,
-    /// SessionEnd: Claude's word for why.
+    /// SessionEnd: Claude's word for the reason.
     pub reason: Option<String>,
     /// UserPromptSubmit: the prompt.
     pub prompt: Option<String>,
@@ -58,7 +58,9 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> HookI
         source: text("source").and_then(|word| serde_json::from_value::<StartSource>(Value::from(word)).ok()),
         transcript: text("transcript_path").filter(|path| path.starts_with('/')).map(str::to_owned),
         prompt: text("prompt").map(|prompt| whose(prompt, expected)),
-        carries: text("prompt").filter(|_| event == HookEvent::UserPromptSubmit).and_then(carry_over::way),
+        carries: text("prompt")
+            .filter(|_| event == HookEvent::UserPromptSubmit)
+            .and_then(carry_over::carry_method),
         background: u32::try_from(listed("background_tasks")).unwrap_or(u32::MAX),
         started: u32::try_from(calls.iter().filter(|call| starts_background(call)).count())
             .unwrap_or(u32::MAX),
@@ -90,7 +92,7 @@ fn whose(prompt: &str, expected: Option<&HandoffId>) -> PromptOf {
     }
 }
 
-/// What the dialog of a tool asks for; the questions of a model are a tool too (measured on 2.1.329).
+/// Who asks in a tool's dialog. The model's questions are a tool, too (measured on 2.1.329).
 fn asked_by(tool: Option<&str>) -> &'static str {
     if tool == Some("AskUserQuestion") { "question" } else { "permission" }
 }
@@ -103,14 +105,14 @@ fn starts_background(call: &Value) -> bool {
     in_background || answer.starts_with(ASYNC_AGENT)
 }
 
-/// What the hook command prints to add a text to Claude's context.
-pub fn told(event: HookEvent, text: &str) -> String {
+/// The hook command's output that adds a text to Claude's context.
+pub fn context_output(event: HookEvent, text: &str) -> String {
     json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}).to_string()
 }
 
-/// What the hook command prints for an answer; empty for nothing.
+/// The hook command's output for an answer; empty for none.
 pub fn stdout(event: HookEvent, answer: &HookAnswer, brief: Option<&str>) -> String {
-    let tell = |text: &str| told(event, text);
+    let tell = |text: &str| context_output(event, text);
     match answer {
         HookAnswer::Nothing => String::new(),
         HookAnswer::StopTurn { reason } => json!({"continue": false, "stopReason": reason}).to_string(),
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_are_told_apart() {
+    fn kinds_of_prompts_are_distinguished() {
         let id: HandoffId = "HO-20261120-142950-c74cc080".parse().unwrap();
         let ours = crate::core::handoff::continuation_prompt::Continuation::with_brief(&id);
         let whose = |prompt: &str| {
@@ -166,7 +168,7 @@ mod tests {
         assert_eq!(read("Stop", &json!({"tool_name": "Bash"}), None).hook.asks, None);
     }
 
-    /// A warning that only the terminal shows asks Claude nothing.
+    /// A warning that only the terminal shows asks nothing of Claude.
     #[test]
     fn item_101_what_claude_is_to_do_goes_to_claude_and_not_to_the_terminal() {
         let asked = HookAnswer::Tell {

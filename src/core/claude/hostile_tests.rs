@@ -1,5 +1,5 @@
-//! Transcripts that are damaged, strange, or made to harm: what can be read is read, the rest is counted, and
-//! memory is bounded.
+//! Damaged, odd and hostile transcripts: what is readable is read, the rest is counted, and memory stays
+//! bounded.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -9,7 +9,7 @@ use super::transcript_facts::TranscriptFacts;
 
 const GOOD: &str = r#"{"parentUuid":null,"type":"user","message":{"role":"user","content":"the goal"}}"#;
 
-/// Reads a whole file in pieces, as it is followed.
+/// Reads a whole file in pieces, like a file that is followed.
 fn read(bytes: &[u8], piece: usize) -> TranscriptFacts {
     let (mut splitter, mut facts) = (LineSplitter::new(), TranscriptFacts::new());
     for piece in bytes.chunks(piece.max(1)) {
@@ -23,7 +23,7 @@ fn first_prompt(facts: &TranscriptFacts) -> Option<&str> {
 }
 
 #[test]
-fn whatever_stands_before_it_the_next_line_is_found() {
+fn the_next_line_is_found_whatever_precedes_it() {
     let deep = format!("{{\"type\":\"user\",\"message\":{{\"content\":{}", "[".repeat(100_000));
     let torn = &GOOD[..GOOD.len() - 20];
     let cases: [(&str, Vec<u8>, u64); 14] = [
@@ -51,8 +51,8 @@ fn whatever_stands_before_it_the_next_line_is_found() {
     }
 }
 
-/// What no version of Claude writes, one a line: known fields of every wrong type, numbers that fit nowhere,
-/// keys twice, half an emoji.
+/// Lines that no version of Claude writes: known fields of every wrong type, numbers out of range, repeated
+/// keys, half an emoji.
 #[test]
 fn a_field_that_is_not_as_it_should_be_takes_nothing_else_with_it() {
     let wrong = [
@@ -135,7 +135,7 @@ fn a_line_of_a_gigabyte_is_skipped_in_constant_memory() {
     assert_eq!((splitter.too_long(), first_prompt(&facts)), (1, Some("the goal")));
 }
 
-/// A flood of every kind of record: what is kept is bounded.
+/// A flood of every kind of record stays within bounds.
 #[test]
 fn a_flood_is_kept_in_bounds() {
     let mut facts = TranscriptFacts::new();

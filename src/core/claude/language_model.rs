@@ -1,31 +1,29 @@
-//! Which model a session runs, by everything that names one.
+//! Which model a session runs, from every source that names it.
 //!
-//! SessionStart names the one that a run begins with. `/model` changes it in the middle, and then Claude's
-//! status line says so, without the `[1m]` that tells a window of a million tokens (measured on 2.1.330): its
-//! window tells.
+//! SessionStart names the model that a run begins with. After `/model`, only Claude's status line names the
+//! new one, without the `[1m]` of a million-token window (measured on 2.1.330); the window size gives it
+//! away.
 
 use crate::core::context_level::window_of_model;
 
-/// The larger of the two windows that there are, in tokens.
+/// The larger of the two context windows, in tokens.
 const LARGE_WINDOW: u64 = 1_000_000;
-/// What stands behind a model's name where it has the larger window by a person's choice.
+/// The suffix of a model's name when a person chose the larger window.
 const LARGE_WINDOW_SUFFIX: &str = "[1m]";
-/// A name that stands for two models, of which the permission mode chooses: a change is no choice of the
-/// person's.
+/// A name for two models, between which the permission mode chooses: a change is not the person's choice.
 const BY_MODE: &str = "opusplan";
 
-/// What is known of a session's model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Model {
+pub struct LanguageModel {
     started: Option<String>,
-    told: Option<String>,
+    reported: Option<String>,
     switched: Option<String>,
 }
 
-impl Model {
-    /// Another run begins: what its status line says first is what it was started with.
-    pub fn run_begins(&mut self) {
-        self.told = None;
+impl LanguageModel {
+    /// A new run begins: the first model of its status line is the one that it was started with.
+    pub fn begin_run(&mut self) {
+        self.reported = None;
     }
 
     /// SessionStart named it.
@@ -33,14 +31,14 @@ impl Model {
         self.started = Some(name.to_owned());
     }
 
-    /// The status line named it, with the window that it has in tokens.
-    pub fn tell(&mut self, id: &str, window: Option<u64>) {
+    /// The status line named it, with its window in tokens.
+    pub fn take_status_line(&mut self, id: &str, window: Option<u64>) {
         let large = window == Some(LARGE_WINDOW) && window_of_model(id) != Some(LARGE_WINDOW);
         let name = format!("{id}{}", if large { LARGE_WINDOW_SUFFIX } else { "" });
-        if self.told.as_ref().is_some_and(|before| *before != name) {
+        if self.reported.as_ref().is_some_and(|before| *before != name) {
             self.switched = Some(name.clone());
         }
-        self.told = Some(name);
+        self.reported = Some(name);
     }
 
     /// The model that SessionStart named last.
@@ -48,21 +46,21 @@ impl Model {
         self.started.as_deref()
     }
 
-    /// The model that a person changed to, where they did: `own` is that of the command line, `answered` that
-    /// of the last answer, which counts where no status line names one.
+    /// The model that the person switched to, if they did. `own` is that of the command line, `answered` that
+    /// of the last answer, which counts if no status line names one.
     pub fn switched<'a>(&'a self, own: Option<&str>, answered: Option<&'a str>) -> Option<&'a str> {
         if own == Some(BY_MODE) {
             return None;
         }
-        // Names of other providers and short ones are not those that answers have.
+        // Short names and those of other providers differ from those in answers.
         let full = |name: &str| name.starts_with("claude-");
-        let started = self.started().filter(|name| self.told.is_none() && full(name));
+        let started = self.started().filter(|name| self.reported.is_none() && full(name));
         let by_answer =
             answered.filter(|answered| full(answered) && started.is_some_and(|name| !same(name, answered)));
         self.switched.as_deref().or(by_answer)
     }
 
-    /// Every name of it, the best first: they may lack the `[1m]` that tells the window.
+    /// All its names, the best first. They may lack the `[1m]` of the window.
     pub fn names<'a>(
         &'a self,
         own: Option<&'a str>,
@@ -72,7 +70,7 @@ impl Model {
     }
 }
 
-/// Whether two names are of the same model: one may have its date or its `[1m]` behind it.
+/// Whether two names are of the same model: either may have a date or `[1m]` behind it.
 fn same(one: &str, other: &str) -> bool {
     let bare = |name: &str| name.trim_end_matches(LARGE_WINDOW_SUFFIX).to_owned();
     let (one, other) = (bare(one), bare(other));
@@ -91,19 +89,19 @@ mod tests {
 
     #[test]
     fn what_a_person_changes_to_counts_with_its_window() {
-        let mut model = Model::default();
+        let mut model = LanguageModel::default();
         model.start("claude-sonnet-4-5");
-        model.tell("claude-sonnet-4-5", Some(200_000));
+        model.take_status_line("claude-sonnet-4-5", Some(200_000));
         assert_eq!(model.switched(None, None), None);
-        model.tell("claude-opus-4-8", Some(1_000_000));
+        model.take_status_line("claude-opus-4-8", Some(1_000_000));
         assert_eq!(model.switched(None, Some("claude-sonnet-4-5")), Some("claude-opus-4-8[1m]"));
-        // The next run is started with it, and says so: no change. A change back is one.
-        model.run_begins();
-        model.tell("claude-opus-4-8", Some(1_000_000));
+        // The next run starts with the model and reports it, which is no change. A change back is one.
+        model.begin_run();
+        model.take_status_line("claude-opus-4-8", Some(1_000_000));
         assert_eq!(model.switched(Some("claude-sonnet-4-5"), None), Some("claude-opus-4-8[1m]"));
-        model.tell("claude-sonnet-5", Some(1_000_000));
+        model.take_status_line("claude-sonnet-5", Some(1_000_000));
         assert_eq!(model.switched(None, None), Some("claude-sonnet-5"), "it has no smaller window");
-        model.tell("claude-opus-4-8", Some(200_000));
+        model.take_status_line("claude-opus-4-8", Some(200_000));
         assert_eq!(
             model.names(Some("opus"), None).collect::<Vec<_>>(),
             ["claude-opus-4-8", "claude-sonnet-4-5", "opus"]
@@ -112,8 +110,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_status_line_the_last_answer_tells() {
-        let mut model = Model::default();
+    fn without_a_status_line_the_last_answer_names_the_model() {
+        let mut model = LanguageModel::default();
         assert_eq!(model.switched(None, Some("claude-opus-4-8")), None, "nothing to compare it with");
         model.start("claude-opus-4-8[1m]");
         for same in ["claude-opus-4-8", "claude-opus-4-8-20260301", "claude-opus-4-8[1m]"] {

@@ -1,7 +1,7 @@
-//! Claude's last answer: its whole text, and what the turn that led to it took.
+//! Claude's last answer with its whole text, and the tools and tokens of its turn.
 //!
-//! [`LastAnswer`] is fed with a transcript from its beginning. A prompt of the person's begins a new turn; a
-//! sub-agent that reports in the middle does not.
+//! [`LastAnswer`] reads a transcript from the beginning. A prompt of the person begins a new turn; the report
+//! of a sub-agent does not.
 
 use memchr::memmem;
 use serde::Serialize;
@@ -16,16 +16,16 @@ use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
 /// How many tool calls of a turn are listed.
 const TOOL_CAP: usize = 1000;
 
-/// The last answer, and the turn that it ends.
+/// The last answer and its turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LastAnswer {
-    /// The prompt that began the turn, whole.
+    /// The whole prompt that began the turn.
     pub prompt: String,
-    /// The text of Claude's last message that has one, whole up to 1 MiB.
+    /// The text of Claude's last message with a text, up to 1 MiB.
     pub text: String,
     /// The tool calls of the turn, oldest first, at most 1,000.
     pub tools: Vec<AnswerToolCall>,
-    /// Tokens of all requests of the turn.
+    /// The tokens of all requests of the turn.
     pub tokens: TurnTokens,
     /// The model of the last message.
     pub model: Option<String>,
@@ -35,19 +35,18 @@ pub struct LastAnswer {
     pub finished: bool,
     /// The person stopped Claude.
     pub interrupted: bool,
-    /// The API error at which the turn ended, as Claude names it (`rate_limit`, `server_error`).
+    /// The API error that ended the turn, by Claude's name for it (`rate_limit`, `server_error`).
     pub error: Option<String>,
-    /// The prompts of the turn, and when they were written: the one that began it, and those that Claude took
-    /// from its queue meanwhile.
+    /// The prompts of the turn and their times: the first, and those that Claude took from its queue later.
     #[serde(skip)]
     prompts: Vec<(String, Option<String>)>,
-    /// Whether hopty has asked for a note in this turn, which is no answer.
+    /// hopty has asked for a hand-over note in this turn. The note is no answer.
     #[serde(skip)]
     has_note: bool,
-    /// hopty has asked for it at the end of the turn, and no message has followed yet.
+    /// hopty asked at the end of the turn, and no message has followed yet.
     #[serde(skip)]
     awaits_note: bool,
-    /// The id of the message that replies to that.
+    /// The id of the message that replies.
     #[serde(skip)]
     note_reply: String,
     #[serde(skip)]
@@ -58,27 +57,23 @@ pub struct LastAnswer {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AnswerToolCall {
-    /// The tool's name.
     pub name: String,
-    /// What it was called for: a path, a command; empty where it is not known.
+    /// The purpose of the call, such as a path or a command; empty if unknown.
     pub about: String,
 }
 
-/// Token counts of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TurnTokens {
-    /// Sent, and in no cache.
+    /// Tokens of the requests that were in no cache.
     pub input: u64,
-    /// Read from the cache.
     pub cache_read: u64,
-    /// Written to the cache.
     pub cache_creation: u64,
-    /// Of the answers.
+    /// Tokens of the answers.
     pub output: u64,
 }
 
 impl LastAnswer {
-    /// Takes one raw line of the transcript, and gives back the turn that is over because it begins another.
+    /// Takes one raw line of the transcript. Returns the turn that ends because this line begins another.
     pub fn feed(&mut self, line: &[u8]) -> Option<LastAnswer> {
         let (mut over, was_finished) = (None, self.finished);
         let asks_for_note = memmem::find(line, QUESTION_BEGINS.as_bytes()).is_some();
@@ -88,17 +83,17 @@ impl LastAnswer {
         over
     }
 
-    /// Whether Claude has said anything since the last prompt.
+    /// Whether Claude has written anything since the last prompt.
     pub fn has_text(&self) -> bool {
         !self.text.is_empty()
     }
 
-    /// Whether the turn is the one that this prompt began, or in which Claude took it.
+    /// Whether this prompt began the turn, or was taken into it from the queue.
     pub fn is_of(&self, prompt: &SentPrompt) -> bool {
         self.prompts.iter().any(|(begun, at)| prompt.is_line(begun, at.as_deref()))
     }
 
-    /// The same, with placeholders in place of secrets.
+    /// A copy with marks in place of secrets.
     #[must_use]
     pub fn redacted(mut self) -> Self {
         for text in [&mut self.prompt, &mut self.text]
@@ -153,8 +148,8 @@ impl LastAnswer {
         None
     }
 
-    /// Whether this is of the message that replies to hopty's request for a note at the end of a turn. The
-    /// turn has its answer by then, so the reply is none, whatever its form.
+    /// Whether this line belongs to the reply to hopty's request for a note at the end of a turn. The turn
+    /// has its answer by then, so the reply is none, whatever its form.
     fn is_note_reply(&mut self, line: &Assistant) -> bool {
         if std::mem::take(&mut self.awaits_note) {
             self.note_reply.clone_from(&line.message_id);
@@ -168,7 +163,7 @@ impl LastAnswer {
         if is_note_reply && line.tool_uses.is_empty() {
             self.finished = true;
         } else {
-            // A reply that calls tools goes on with the work.
+            // A reply that calls tools continues the work.
             self.finished = line.synthetic
                 || matches!(line.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
             self.error = line.failure.map(|failure| failure.error);
@@ -198,7 +193,7 @@ impl LastAnswer {
         }
     }
 
-    /// Every line of a message repeats its usage.
+    /// Counts the usage of a message once: every line of the message repeats it.
     fn count(&mut self, message: &str, usage: TokenUsage) {
         let before = if message == self.counted.0 { self.counted.1 } else { TokenUsage::default() };
         let more = |total: &mut u64, now: u64, before: u64| {
@@ -212,8 +207,8 @@ impl LastAnswer {
     }
 }
 
-/// The turn that a certain prompt began, or in which Claude took it from its queue. It is fed with a
-/// transcript from its beginning.
+/// The turn that a given prompt began, or into which Claude took it from its queue. Reads a transcript from
+/// the beginning.
 #[derive(Debug)]
 pub struct AskedTurn<'p> {
     prompt: &'p SentPrompt,
@@ -222,7 +217,7 @@ pub struct AskedTurn<'p> {
 }
 
 impl<'p> AskedTurn<'p> {
-    /// `prompt`, whose Enter came at a moment that it knows.
+    /// The turn of `prompt`, which knows when its Enter was pressed.
     #[must_use]
     pub fn of(prompt: &'p SentPrompt) -> Self {
         AskedTurn { prompt, last: LastAnswer::default(), over: None }
@@ -239,7 +234,7 @@ impl<'p> AskedTurn<'p> {
         self.over.is_some()
     }
 
-    /// Whether it did not come to its end.
+    /// Whether the turn ended early.
     pub fn is_cut(&self) -> bool {
         let turn = self.over.as_ref().unwrap_or(&self.last);
         !turn.finished || turn.interrupted
@@ -387,7 +382,7 @@ mod tests {
         }
     }
 
-    /// At the end of a turn hopty asks for a note, by a hook that sends Claude back to work.
+    /// At the end of a turn, hopty asks for a note by a hook that sends Claude back to work.
     #[test]
     fn the_note_for_a_hand_over_is_no_answer() {
         let note = said("m2", "end_turn", &text("Doing: the parser\nNext:\n- the printer"));
@@ -403,7 +398,7 @@ mod tests {
         assert_eq!(read(&lines).text, "And printed.");
     }
 
-    /// A model may answer hopty's request as it likes, be cut off in it, or fail.
+    /// A model may answer the request for a note in any form, be interrupted, or fail.
     #[test]
     fn what_follows_the_request_for_a_note_at_the_end_of_a_turn_is_no_answer() {
         let question = json!({"type": "attachment", "attachment": {"type": "hook_additional_context",
@@ -418,7 +413,7 @@ mod tests {
             vec![said("m2", "max_tokens", &text("I was just"))],
             vec![failed],
         ];
-        // As older versions of Claude write what a hook told it.
+        // The form in which older versions of Claude record a hook's text.
         let reminder = json!({"type": "user", "isMeta": true, "message": {"role": "user", "content":
             format!("<system-reminder>\nStop hook additional context: {QUESTION_BEGINS}Call no tool")}});
         for reply in replies {
@@ -439,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_goes_on_is_not_finished() {
+    fn a_running_turn_is_not_finished() {
         let mut lines = vec![prompt("Test it."), said("m1", "tool_use", &bash("sleep 1"))];
         assert!(!read(&lines).finished && !read(&lines).has_text());
         lines.push(json!({"type": "user", "message": {"content": "[Request interrupted by user]"}}));

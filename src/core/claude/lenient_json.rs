@@ -1,9 +1,8 @@
-//! JSON values that are read without trust in their kind.
+//! JSON values that are read without trust in their type.
 //!
-//! Claude's files change between releases, and a field that was a string can become an object. Each type here
-//! accepts whatever stands in its place, keeps the value when it is of the expected kind, and is empty
-//! otherwise, so that one odd field never costs the whole line. Sizes are capped while reading. Nothing here
-//! knows what a field means.
+//! Claude's files change between releases, and a string can become an object. Each type here accepts any
+//! value, keeps one of the expected type, and is empty otherwise, so that one odd field never costs the whole
+//! line. Sizes are capped while reading. Nothing here knows what a field means.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,7 +13,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use super::transcript_line::GAP;
 use crate::core::text::safe_text::{cut_bytes, cut_words};
 
-/// The visitor methods for the kinds that are read over and dropped.
+/// The visitor methods for the types that are skipped.
 macro_rules! drop_kinds {
     ($empty:expr; $($kind:ident)*) => { $(drop_kinds!(@ $kind $empty);)* };
     (@ null $empty:expr) => { fn visit_unit<E>(self) -> Result<Self::Value, E> { Ok($empty) } };
@@ -39,10 +38,9 @@ macro_rules! drop_kinds {
     };
 }
 
-/// Reads a `T` from any JSON value.
 struct Lenient<T>(PhantomData<T>);
 
-/// How a type is read: the methods for the kinds it takes, and its value for the `dropped` kinds.
+/// Implements reading of a type: the methods for what it takes, and its value for the `dropped` types.
 macro_rules! lenient {
     ([$($generics:tt)*] $Type:ty = $empty:expr; dropped: $($kind:ident)*; $($methods:tt)*) => {
         impl<'de, $($generics)*> Visitor<'de> for Lenient<$Type> {
@@ -61,13 +59,13 @@ macro_rules! lenient {
     };
 }
 
-/// Prose loses the word that a cut goes through; short fields hold ids and words of Claude's own.
+/// Cuts a text. Prose loses the word at the cut; short fields are ids and words of Claude's own.
 fn cut(text: &str, cap: usize) -> &str {
     if cap >= 256 { cut_words(text, cap) } else { cut_bytes(text, cap) }
 }
 
-/// The first `head` bytes of a text and its last `tail`, with [`GAP`] on a line of its own where something is
-/// left out between them. The end begins with a line where it can, else with a word.
+/// The first `head` and the last `tail` bytes of a text, with [`GAP`] on a line of its own if something is
+/// left out between them. The end begins with a line if possible, else with a word.
 pub(crate) fn ends(text: &str, head: usize, tail: usize) -> String {
     if tail == 0 || text.len() <= head + tail {
         return cut(text, head + tail).to_owned();
@@ -82,8 +80,8 @@ pub(crate) fn ends(text: &str, head: usize, tail: usize) -> String {
     format!("{}\n{GAP}\n{}", cut_words(text, head), last[start..].trim_start_matches(['\n', ' ']))
 }
 
-/// A string of at most `CAP` bytes, cut at a character, and the last `TAIL` of it ([`ends`]); a number is
-/// taken as its digits, anything else as nothing.
+/// The first `CAP` bytes of a string, cut at a character, and its last `TAIL` bytes ([`ends`]). A number
+/// becomes its digits, anything else nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text<const CAP: usize, const TAIL: usize = 0>(pub(crate) Option<String>);
 
@@ -104,7 +102,7 @@ lenient! {
     }
 }
 
-/// A count; negative is 0, a fraction is cut, anything else is nothing.
+/// A count. A negative number becomes 0, a fraction is cut, anything else is nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Number(pub(crate) Option<u64>);
 
@@ -152,7 +150,7 @@ lenient! {
     }
 }
 
-/// An object of a known shape, or a short string in its place.
+/// An object of a known shape, or a short string instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectOrText<T> {
     pub(crate) object: Option<T>,
@@ -178,8 +176,7 @@ lenient! {
     }
 }
 
-/// A list of at most `CAP` objects; the rest and what is no object is read over. `None` when it is no list at
-/// all.
+/// A list of at most `CAP` objects; other elements are skipped. `None` if it is no list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct List<T, const CAP: usize>(pub(crate) Option<Vec<T>>);
 
@@ -197,7 +194,7 @@ lenient! {
     }
 }
 
-/// A list of short strings or numbers, the first `CAP` of them; what is neither is left out.
+/// A list of at most `CAP` short strings or numbers; other elements are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Names<const CAP: usize>(pub(crate) Vec<String>);
 
@@ -228,7 +225,7 @@ fn objects<'de, T: Deserialize<'de>, A: SeqAccess<'de>, const CAP: usize>(
     Ok(items)
 }
 
-/// What `message.content` and a tool result's `content` can be: a plain string, or a list of blocks.
+/// The value of `message.content` and of a tool result's `content`: a plain string, or a list of blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LooseContent<T, const CAP: usize, const TAIL: usize = 0> {
     /// Neither.
@@ -269,7 +266,7 @@ lenient! {
     }
 }
 
-/// The members of an object that are objects with a string in `notes`, as [`Pairs`].
+/// The members of an object that are objects with a string in `notes`, cut as in [`Pairs`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notes(pub(crate) Vec<(String, String)>);
 
@@ -288,14 +285,14 @@ lenient! {
     }
 }
 
-/// The members of an object as one line of JSON, of each text its beginning. Members beyond the first
-/// thousand bytes are read over.
+/// The members of an object as one line of JSON with shortened texts. Members beyond the first thousand bytes
+/// are skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct JsonLine(pub(crate) String);
 
-/// How long the line may be before it takes no more members, in bytes.
+/// The length after which the line takes no more members, in bytes.
 const LINE_CAP: usize = 1000;
-/// How much of a text stands in it, in bytes.
+/// How much of a text it contains, in bytes.
 const VALUE_CAP: usize = 300;
 
 lenient! {

@@ -1,19 +1,18 @@
-//! Where a conversation belongs: the directory and the id that its lines name, and the directory of its
-//! transcripts.
+//! Which conversation and directory a transcript belongs to, and the name of its directory.
 
 use serde::Deserialize;
 
 use super::lenient_json::Text;
 use crate::core::ids::ConversationId;
 
-/// What a line of a transcript says of its conversation.
+/// The conversation and directory in the lines of a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineContext {
     /// The conversation (`sessionId`).
     pub conversation: Option<ConversationId>,
-    /// The working directory (`cwd`) that it began in, an absolute path.
+    /// The working directory (`cwd`) in which it began, an absolute path.
     pub dir: Option<String>,
-    /// The one that the last line names, where lines are followed to the end.
+    /// The working directory of the last line, if lines are followed to the end.
     pub now: Option<String>,
 }
 
@@ -26,7 +25,7 @@ struct RawLineContext {
 }
 
 impl LineContext {
-    /// Adds what `line` says and was not known before; whether all of it is known now.
+    /// Adds what `line` says. Returns whether everything is known now.
     pub fn learn(&mut self, line: &[u8]) -> bool {
         if (self.conversation.is_none() || self.dir.is_none())
             && let Ok(raw) = serde_json::from_slice::<RawLineContext>(line)
@@ -37,7 +36,7 @@ impl LineContext {
         self.conversation.is_some() && self.dir.is_some()
     }
 
-    /// The same, and where the conversation works now.
+    /// The same, and the current working directory.
     pub fn follow(&mut self, line: &[u8]) {
         self.learn(line);
         let named = serde_json::from_slice::<RawLineContext>(line)
@@ -47,18 +46,18 @@ impl LineContext {
         self.now = named.or_else(|| self.now.take());
     }
 
-    /// The directory that it went to, where that is not `dir`.
+    /// The directory that it went to, if that is not `dir`.
     pub fn moved_from(&self, dir: &str) -> Option<String> {
         self.now.clone().filter(|now| now != dir)
     }
 }
 
-/// The longest name that Claude gives such a directory, before the sum that it adds.
+/// The longest name that Claude gives such a directory, without the hash behind it.
 const NAME_CUT: usize = 200;
 
-/// The name of the directory below `C/projects` that holds a project's transcripts: everything but ASCII
-/// letters and digits is a `-`, each UTF-16 unit by itself, and a long name is cut and has a sum of the whole
-/// path instead of its end (measured on 2.1.329 and 2.1.332). Two directories can have the same name.
+/// The name of the directory below `C/projects` that has a project's transcripts. Every UTF-16 unit except
+/// ASCII letters and digits becomes a `-`; a long name ends with a hash of the whole path instead (measured
+/// on 2.1.329 and 2.1.332). Two directories can have the same name.
 pub fn project_dir_name(dir: &str) -> String {
     let mut name = uncut_project_dir_name(dir);
     if name.len() > NAME_CUT {
@@ -69,7 +68,7 @@ pub fn project_dir_name(dir: &str) -> String {
     name
 }
 
-/// The same as 2.0.76 and before name it, which do not cut it.
+/// The name in 2.0.76 and before, which is never cut.
 pub fn uncut_project_dir_name(dir: &str) -> String {
     let name = |unit: u16| u8::try_from(unit).ok().filter(u8::is_ascii_alphanumeric).map_or('-', char::from);
     dir.encode_utf16().map(name).collect()
@@ -117,9 +116,9 @@ mod tests {
     #[test]
     fn a_directory_of_transcripts_is_named_as_claude_names_it() {
         assert_eq!(project_dir_name("/home/u/my.proj_1"), "-home-u-my-proj-1");
-        // Each UTF-16 unit is one sign: two for what is not in the first plane.
+        // A character outside the first plane has two UTF-16 units.
         assert_eq!(project_dir_name("/h/ž-🦓"), "-h-----");
-        // As 2.1.332 named it.
+        // Named by 2.1.332.
         let long = format!("/work/lab/move/p/{}/{}.é", "x".repeat(120), "y".repeat(120));
         let name = project_dir_name(&long);
         assert_eq!((name.len(), &name[200..]), (207, "-2ezptq"));

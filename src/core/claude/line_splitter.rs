@@ -1,14 +1,12 @@
-//! Bytes of a growing file, cut into lines.
+//! Splits the bytes of a growing file into lines.
 //!
-//! A transcript is read as it grows, so a read can end in the middle of a line. [`LineSplitter`] keeps that
-//! tail until the rest comes, and holds no more than [`LINE_CAP`] bytes of it: a longer line is skipped with
-//! constant memory. It does not look into a line.
+//! A read can end in the middle of a line. [`LineSplitter`] keeps this tail until the rest arrives, but no
+//! more than [`LINE_CAP`] bytes of it: a longer line is skipped with constant memory.
 
-/// The longest line that is kept, in bytes (64 MiB): Claude's own are far shorter, and a line without
-/// an end must not take all memory.
+/// The longest line that is kept, in bytes (64 MiB). Claude's own are far shorter, and a line without an end
+/// must not fill the memory.
 pub const LINE_CAP: usize = 64 << 20;
 
-/// Turns reads of any size into whole lines.
 #[derive(Debug, Default)]
 pub struct LineSplitter {
     tail: Vec<u8>,
@@ -18,7 +16,6 @@ pub struct LineSplitter {
 }
 
 impl LineSplitter {
-    /// A splitter with an empty tail.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -30,8 +27,8 @@ impl LineSplitter {
         Self { cap: Some(cap), ..Self::default() }
     }
 
-    /// Takes the next bytes of the file and gives every line that they complete to `line`, without its
-    /// newline. Empty lines are given too.
+    /// Takes the next bytes of the file and passes each complete line to `line`, also an empty one, without
+    /// its newline.
     pub fn feed(&mut self, mut bytes: &[u8], mut line: impl FnMut(&[u8])) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (head, rest) = (&bytes[..end], &bytes[end + 1..]);
@@ -65,7 +62,7 @@ impl LineSplitter {
         &self.tail
     }
 
-    /// How many lines were over the cap and skipped.
+    /// How many lines were longer than the cap and skipped.
     pub fn too_long(&self) -> u64 {
         self.too_long
     }
@@ -80,7 +77,7 @@ impl LineSplitter {
         self.cap.unwrap_or(LINE_CAP)
     }
 
-    /// One huge line must not keep its memory for the life of the session.
+    /// Frees the memory of a huge line.
     fn drop_tail(&mut self) {
         if self.tail.capacity() > 1 << 20 {
             self.tail = Vec::new();

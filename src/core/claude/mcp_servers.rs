@@ -1,14 +1,14 @@
-//! Which MCP servers Claude is configured with, as far as a handoff has something to say about one.
+//! Finds the MCP server in Claude's configuration that handoffs mention.
 
 use serde_json::{Map, Value};
 
 use super::settings_code::Role;
 
-/// The name of the memory-keeper server, as its own page adds it, and of its package.
+/// The name of the memory-keeper server, as its page adds it, and of its package.
 const MEMORY_KEEPER: &str = "memory-keeper";
 
-/// Whether one of `files`, each with its role and text, configures the memory-keeper server, and none
-/// switches it off.
+/// Whether one of `files`, each with its role and text, configures the memory-keeper server and none disables
+/// it.
 pub fn has_memory_keeper(files: &[(Role<'_>, &str)]) -> bool {
     let mut servers = Vec::new();
     let mut off = Vec::new();
@@ -32,7 +32,7 @@ pub fn has_memory_keeper(files: &[(Role<'_>, &str)]) -> bool {
     servers.iter().any(|name| !off.contains(name))
 }
 
-/// The names under `mcpServers` that are a memory-keeper, by the name or by what is started.
+/// The names under `mcpServers` that are a memory-keeper, by the name or by the command.
 fn named(parts: &Map<String, Value>) -> Vec<String> {
     let servers = parts.get("mcpServers").and_then(Value::as_object);
     let is_it = |name: &str, server: &Value| {

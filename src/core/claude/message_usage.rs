@@ -1,11 +1,11 @@
-//! The token counts of a message and sums of money, as lines of a transcript have them.
+//! The token counts of a message, and sums of money, as they are in a transcript.
 
 use serde::Deserialize;
 
 use super::lenient_json::Number;
 use super::transcript_line::TokenUsage;
 
-/// The object `message.usage` as Claude writes it; hopty uses these fields of it.
+/// Claude's object `message.usage`, with the fields that hopty uses.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RawUsage {
@@ -16,7 +16,7 @@ pub(crate) struct RawUsage {
 }
 
 impl RawUsage {
-    /// The counts; what is missing counts as 0.
+    /// The counts; a missing one is 0.
     pub(crate) fn into_usage(self) -> TokenUsage {
         TokenUsage {
             input: self.input_tokens.0.unwrap_or(0),
@@ -27,7 +27,7 @@ impl RawUsage {
     }
 }
 
-/// A number of US dollars; anything else is nothing.
+/// A number of US dollars; any other value is nothing.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(from = "serde_json::Value")]
 pub(crate) struct Dollars(pub(crate) Option<f64>);

@@ -1,6 +1,7 @@
-//! What is known of Claude Code: its arguments, environment, hooks, transcripts, screens and settings. Pure.
+//! What hopty knows about Claude Code: its arguments, environment, hooks, transcripts, screens and settings.
+//! Pure.
 //!
-//! What may change between its releases is data (`options.txt`, `screens.toml`) with fixtures, not code.
+//! What changes between Claude's releases is data (`options.txt`, `screens.toml`) with fixtures, not code.
 
 pub mod agent_file;
 pub mod api_error;

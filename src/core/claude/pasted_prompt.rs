@@ -1,5 +1,5 @@
-//! A prompt that `hopty send --submit` types: made fit for a paste, and known again where Claude says that it
-//! has it.
+//! A prompt that `hopty send --submit` types: prepared for the paste, and recognized when Claude has received
+//! it.
 
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
 
@@ -8,11 +8,11 @@ use crate::core::handoff::continuation_prompt::unwrap_pasted;
 pub enum NotSubmittable {
     /// Nothing would be submitted.
     Empty,
-    /// It would be run as a shell command, which nothing proves.
+    /// Claude would run it as a shell command, which leaves no proof.
     Shell,
 }
 
-/// How Claude took it.
+/// Where Claude put the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptPlace {
     /// It began a turn.
@@ -21,22 +21,22 @@ pub enum PromptPlace {
     Queued,
 }
 
-/// A prompt on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentPrompt {
     text: String,
     squeezed: String,
-    /// Written before this moment (RFC 3339 UTC), a line of the transcript is about an earlier prompt of the
-    /// same words.
+    /// A line of the transcript from before this time (RFC 3339 UTC) is about an earlier prompt with the same
+    /// text.
     since: Option<String>,
 }
 
 impl SentPrompt {
-    /// A prompt with this text: line ends become `\n`, control characters other than tabs go, white space
-    /// at its end too.
+    /// A prompt with this text. Line ends become `\n`; control characters other than tabs and trailing white
+    /// space are removed.
     ///
     /// # Errors
-    /// When it is not one that can be submitted and proven.
+    ///
+    /// If the text cannot be submitted with proof.
     pub fn new(text: &str) -> Result<Self, NotSubmittable> {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let mut text: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
@@ -47,7 +47,7 @@ impl SentPrompt {
         if text.starts_with('!') {
             return Err(NotSubmittable::Shell);
         }
-        // Behind a backslash Enter begins a new line, and behind the name of a file it takes what is offered.
+        // Behind a backslash, Enter begins a new line; behind a file's name, it accepts a suggestion.
         let word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
         if text.ends_with('\\') || word.contains('@') {
             text.push(' ');
@@ -56,23 +56,22 @@ impl SentPrompt {
         Ok(SentPrompt { text, squeezed, since: None })
     }
 
-    /// What is typed.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is a slash command: Claude says nothing of those that it does itself.
+    /// Whether it is a slash command. Claude records none that it runs itself.
     pub fn is_command(&self) -> bool {
         let word = self.text.split_whitespace().next().unwrap_or_default();
         word.strip_prefix('/').is_some_and(|rest| !rest.contains('/')) && self.text.starts_with('/')
     }
 
-    /// Enter was pressed at this moment (RFC 3339 UTC): from here on lines of the transcript count.
+    /// Enter was pressed at this time (RFC 3339 UTC). Lines of the transcript count from here on.
     pub fn entered(&mut self, at: String) {
         self.since.get_or_insert(at);
     }
 
-    /// Whether `prompt` is this one. White space is not compared: Claude trims it, and writes tabs as blanks.
+    /// Whether `prompt` is this one. White space is ignored: Claude trims it and writes tabs as blanks.
     pub fn is(&self, prompt: &str) -> bool {
         squeeze(&unwrap_pasted(prompt)) == self.squeezed
     }
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_submitted_is_said() {
+    fn a_text_that_cannot_be_submitted_is_refused() {
         for empty in ["", " \n\t", "\x1b\x03"] {
             assert_eq!(SentPrompt::new(empty), Err(NotSubmittable::Empty));
         }
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_known_again_and_an_earlier_one_of_the_same_words_is_not() {
+    fn a_prompt_is_recognized_and_an_earlier_one_with_the_same_words_is_not() {
         let mut sent = SentPrompt::new("one\n two\tthree").unwrap();
         assert!(sent.is("one two three") && sent.is("one\n  two    three\n") && !sent.is("one two"));
         assert!(

@@ -1,28 +1,28 @@
-//! Claude's permission modes, in the order of what they allow without a question.
+//! Claude's permission modes, by how much they allow without asking.
 
 use serde::{Deserialize, Serialize};
 
-/// A permission mode, the narrowest first.
+/// A permission mode. The order is from the narrowest to the widest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionMode {
-    /// Reading and planning only.
+    /// Only reading and planning.
     Plan,
-    /// What is not allowed already is refused without a question.
+    /// Whatever is not allowed yet is refused without asking.
     DontAsk,
-    /// What is not allowed already is asked for.
+    /// Claude asks for whatever is not allowed yet.
     Default,
-    /// Files are edited without a question.
+    /// Files are edited without asking.
     AcceptEdits,
-    /// A model decides what is asked for.
+    /// A model decides what Claude asks for.
     Auto,
-    /// Nothing is asked for.
+    /// Claude never asks.
     BypassPermissions,
 }
 
 impl PermissionMode {
-    /// The value of `--permission-mode`. Claude Code 2.1.330 lists `manual` and takes `default`, which
-    /// 2.1.197 wants.
+    /// The value of `--permission-mode`. Claude Code 2.1.330 lists `manual` and accepts `default`, which
+    /// 2.1.197 needs.
     pub fn word(self) -> &'static str {
         match self {
             PermissionMode::Plan => "plan",
@@ -34,8 +34,8 @@ impl PermissionMode {
         }
     }
 
-    /// Whether hopty may name it to a run: the two widest come from a person's own arguments and settings
-    /// only.
+    /// Whether hopty may pass it to a run. The two widest come only from the person's own arguments and
+    /// settings.
     #[must_use]
     pub fn may_be_passed(self) -> bool {
         self <= PermissionMode::AcceptEdits

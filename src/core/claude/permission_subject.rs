@@ -1,24 +1,24 @@
-//! What a dialog of Claude's asks for: the tool, and what it is to be used on.
+//! The subject of a permission dialog: the tool, and the file or command that it will be used on.
 
 use serde_json::Value;
 
-/// The fields of a tool's input that say what it is used on, the most telling first.
-const TELLING: [&str; 9] =
+/// The fields of a tool's input that say what it is used on, the most informative first.
+const SUBJECT_FIELDS: [&str; 9] =
     ["command", "file_path", "notebook_path", "url", "query", "pattern", "path", "description", "skill"];
 
-/// Those of them that are paths.
+/// The fields among them that are paths.
 const PATHS: [&str; 3] = ["file_path", "notebook_path", "path"];
 
-/// `Bash: touch x1`, from the payload of a PermissionRequest hook; of a question of Claude's its words. The
-/// text is as it came, neither shortened nor without its secrets; but a path below the directory that Claude
-/// works in begins there.
+/// The subject in the payload of a PermissionRequest hook, such as `Bash: touch x1`, or the text of Claude's
+/// question. The text is complete and may contain secrets, but a path below Claude's working directory is
+/// relative to it.
 pub fn subject(payload: &Value) -> Option<String> {
     let tool = payload["tool_name"].as_str().filter(|tool| !tool.is_empty())?;
     let input = &payload["tool_input"];
     if let Some(question) = input["questions"][0]["question"].as_str() {
         return Some(question.to_owned());
     }
-    let words = TELLING.iter().find_map(|key| {
+    let words = SUBJECT_FIELDS.iter().find_map(|key| {
         let words = input[*key].as_str()?;
         Some(if PATHS.contains(key) { below(words, payload["cwd"].as_str()) } else { words })
     });
@@ -26,7 +26,7 @@ pub fn subject(payload: &Value) -> Option<String> {
     Some(words.map_or_else(|| tool.to_owned(), |words| format!("{tool}: {words}")))
 }
 
-/// A path as it is from `dir`, if it lies below.
+/// The path relative to `dir`, if it is below.
 fn below<'a>(path: &'a str, dir: Option<&str>) -> &'a str {
     let dir = dir.filter(|dir| !dir.is_empty());
     let rest = dir.and_then(|dir| path.strip_prefix(dir)?.strip_prefix('/'));

@@ -1,45 +1,43 @@
-//! The prompt box: the draft that stands in it, and whether that is a given prompt.
+//! The prompt box: its draft, and whether the draft is a given prompt.
 //!
-//! A screen shows a draft wrapped, so blanks and line ends at a row's end are lost: the text is put together
-//! again as well as possible for a person's draft, and compared without white space for a prompt of ours. How
-//! the box is found on a screen is in [`super::screen_reading`].
+//! A screen shows the draft wrapped and loses the blanks and line ends at the end of a row. A person's draft
+//! is joined again as well as possible; a prompt of hopty's is compared without white space.
+//! [`super::screen_reading`] finds the box on a screen.
 
 use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
-/// What Enter would do with a box's text.
+/// The effect of Enter on the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoxMode {
-    /// It becomes a prompt.
+    /// Submit it as a prompt.
     Prompt,
-    /// It is run as a shell command (the sign is `!`).
+    /// Run it as a shell command (the sign is `!`).
     Shell,
 }
 
-/// The live prompt box.
+/// The prompt box that has the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScreenPromptBox {
-    /// The draft: wrapped rows joined again as well as the screen allows, placeholder and suggestion left
-    /// out.
+    /// The draft without placeholder and suggestion, its wrapped rows joined as well as the screen allows.
     pub text: String,
-    /// A fold sign (`[Pasted text #1 +11 lines]`) stands in the draft: `text` is not all of it.
+    /// The draft contains a fold (`[Pasted text #1 +11 lines]`), so that `text` is incomplete.
     pub folded: bool,
     /// The screen rows between the two edges.
     pub rows: Range<usize>,
-    /// What Enter would do.
     pub mode: BoxMode,
-    /// Rows of the draft that are scrolled away above and below, as the edges tell (2.1.329, fullscreen;
-    /// 2.1.300 cuts a long draft there without a word).
+    /// Rows of the draft that are scrolled away above and below, according to the edges (2.1.329,
+    /// full-screen; 2.1.300 cuts a long draft without saying so).
     pub hidden: (usize, usize),
-    /// When the whole text is one fold sign: the line ends in what was folded.
+    /// If the whole text is one fold: the number of line ends in what was folded.
     pub(super) fold: Option<usize>,
-    /// Columns that a row of text may fill.
+    /// How many columns of text fit in a row.
     pub(super) width: usize,
 }
 
 impl ScreenPromptBox {
-    /// A box that holds this text.
+    /// A box that contains this text.
     #[cfg(test)]
     pub(crate) fn of_text(text: &str) -> Self {
         ScreenPromptBox {
@@ -53,10 +51,10 @@ impl ScreenPromptBox {
         }
     }
 
-    /// Whether the box holds exactly `prompt`, or the fold sign that a paste of it would leave.
+    /// Whether the box contains exactly `prompt`, or the fold of it.
     ///
-    /// White space is not compared, because wrapping hides where it was. Of a draft that is taller than the
-    /// box the visible end is compared, and the hidden rows must be as many as the rest of `prompt` fills.
+    /// White space is not compared, because wrapping hides it. Of a draft that is taller than the box, the
+    /// visible end is compared, and the number of hidden rows must fit the rest of `prompt`.
     pub fn holds(&self, prompt: &str) -> bool {
         if self.mode != BoxMode::Prompt || self.hidden.1 > 0 {
             return false;
@@ -80,7 +78,7 @@ fn squeeze(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// Puts wrapped rows together: a row was wrapped when the next word had no room on it.
+/// Joins wrapped rows: a row was wrapped if the next word did not fit.
 pub(super) fn join(lines: &[String], width: usize) -> String {
     let mut text = String::new();
     for (at, line) in lines.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Everything that the person said in a conversation, in full and in order.
+//! Everything that the person wrote in a conversation, in full and in order.
 //!
-//! The transcript grows without bound, this does not: at most [`PROMPT_CAP`] prompts and [`BYTES_CAP`] bytes
-//! are kept. When a limit is reached, long prompts of long ago keep their beginning and end, and then the
-//! oldest are dropped. The first prompt and the newest ones stay whole.
+//! A transcript has no maximum length, so at most [`PROMPT_CAP`] prompts and [`BYTES_CAP`] bytes are kept. At
+//! a limit, long prompts of long ago are cut to their beginning and end; then the oldest are dropped. The
+//! first prompt and the newest ones stay whole.
 
 use std::collections::VecDeque;
 
@@ -15,14 +15,14 @@ use crate::core::text::safe_text::cut_words;
 pub const PROMPT_CAP: usize = 20_000;
 /// How many bytes of text are kept in all.
 pub const BYTES_CAP: usize = 8 << 20;
-/// What is left of the beginning, and of the end, of a long prompt that is shortened, in bytes each.
+/// How much is kept of the beginning and of the end of a shortened prompt, in bytes each.
 const SHORTENED: usize = 2 << 10;
-/// How much is kept of what Claude had said before a short prompt, in bytes.
+/// How much is kept of what Claude wrote before a short prompt, in bytes.
 pub(crate) const ASKED_CAP: usize = 1500;
-/// How many prompts one line can hold: the answers to the questions of a call.
+/// How many prompts one line can contain: the answers to the questions of a call.
 const UNDATED: usize = 16;
-/// A prompt of at most this many characters may be an answer: what it answers is kept with it. The second
-/// number counts where Claude had asked a question.
+/// The longest prompt that is kept with what Claude wrote before it, in characters, because it may be an
+/// answer. The second number applies when Claude asked a question.
 const ANSWER_CAPS: [usize; 2] = [160, 1000];
 
 /// How much is kept of the name of a file in an editor, in bytes.
@@ -36,9 +36,9 @@ pub enum PromptKind {
     Typed,
     /// Typed while Claude worked, and taken into the running turn.
     Steering,
-    /// Said when a tool call was refused.
+    /// Written when a tool call was refused.
     Refusal,
-    /// Said when a tool call or a plan was allowed.
+    /// Written when a tool call or a plan was allowed.
     Approval,
     /// Written as an answer to a question with options, beside or instead of them.
     Answer,
@@ -46,32 +46,30 @@ pub enum PromptKind {
     Memory,
 }
 
-/// How many files of images are kept of one prompt.
+/// How many image files are kept of one prompt.
 pub(crate) const IMAGE_FILES: usize = 4;
-/// How it is noted what words to a tool call are about; the call and `)` follow.
+/// How a note begins about the call that the person's words refer to; the call and `)` follow.
 pub(crate) const REFUSED_CALL: &str = "(a tool call that the person refused: ";
-/// The same where the call was allowed.
+/// The same for a call that was allowed.
 pub(crate) const ALLOWED_CALL: &str = "(a tool call that the person allowed: ";
 
 /// One prompt of the person.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TranscriptPrompt {
-    /// The text. Pasted parts stand between `[pasted]` and `[end of paste]`.
+    /// The text, with pasted parts between `[pasted]` and `[end of paste]`.
     pub text: String,
-    /// How it reached Claude.
     pub kind: PromptKind,
     /// The person stopped Claude before it had finished with it.
     pub interrupted: bool,
-    /// Images that came with it.
+    /// The number of images that came with it.
     pub images: usize,
-    /// When, RFC 3339.
+    /// When it was written, RFC 3339.
     pub at: Option<String>,
-    /// The end of what Claude had said before it, for a prompt so short that it may be an answer.
+    /// The end of what Claude wrote before it, for a prompt so short that it may be an answer.
     pub asked: Option<String>,
-    /// What was selected in the person's editor: the file, and the lines where they are known
-    /// (`src/a.ts:141-163`).
+    /// The selection in the person's editor: the file, and the lines if they are known (`src/a.ts:141-163`).
     pub selected: Option<String>,
-    /// The files of its images, where Claude names them, at most 4.
+    /// The files of its images, if Claude names them, at most 4.
     pub image_files: Vec<String>,
 }
 
@@ -82,12 +80,12 @@ pub struct Prompts {
     bytes: usize,
     /// How many prompts after the first were dropped.
     dropped: u64,
-    /// Up to here long prompts were shortened.
+    /// The index up to which long prompts were shortened.
     shortened: usize,
 }
 
 impl Prompts {
-    /// Adds the newest. `last_said` is what Claude had said before it.
+    /// Adds the newest prompt. `last_said` is what Claude wrote before it.
     pub(super) fn put(&mut self, mut prompt: TranscriptPrompt, last_said: &str) {
         let shorter_than = |cap: usize| prompt.text.chars().nth(cap).is_none();
         let is_answer = prompt.kind != PromptKind::Typed
@@ -102,14 +100,14 @@ impl Prompts {
         self.shrink();
     }
 
-    /// The person stopped Claude: the newest prompt before the last `waiting` ones is not finished.
+    /// The person stopped Claude: the newest prompt before the last `waiting` ones is unfinished.
     pub(super) fn interrupt(&mut self, waiting: usize) {
         if let Some(prompt) = self.kept.iter_mut().rev().nth(waiting) {
             prompt.interrupted = true;
         }
     }
 
-    /// This was selected in the person's editor when they sent the newest prompt.
+    /// Notes the selection in the person's editor for the newest prompt.
     pub(super) fn point_at(&mut self, selected: &SelectedLines) {
         if let Some(prompt) = self.kept.back_mut() {
             let file = cut_words(&selected.file, SELECTED_CAP);
@@ -122,7 +120,7 @@ impl Prompts {
         }
     }
 
-    /// An image that came with the newest prompt is in this file.
+    /// Notes the file of an image of the newest prompt.
     pub(super) fn show_image(&mut self, file: &str) {
         if let Some(prompt) = self.kept.back_mut().filter(|prompt| prompt.image_files.len() < IMAGE_FILES) {
             let file = cut_words(file, SELECTED_CAP).to_owned();
@@ -131,14 +129,14 @@ impl Prompts {
         }
     }
 
-    /// The newest that have no time were said at `at`.
+    /// Gives the newest prompts without a time the time `at`.
     pub(super) fn date(&mut self, at: Option<&str>) {
         for prompt in self.kept.iter_mut().rev().take_while(|prompt| prompt.at.is_none()).take(UNDATED) {
             prompt.at = at.map(str::to_owned);
         }
     }
 
-    /// The person took back all but the first `count`.
+    /// Forgets all prompts but the first `count`: the person took them back.
     pub(super) fn go_back_to(&mut self, count: u64) {
         while self.count() > count
             && let Some(gone) = self.kept.pop_back()
@@ -173,7 +171,6 @@ impl Prompts {
         }
     }
 
-    /// The newest.
     pub fn newest(&self) -> Option<&TranscriptPrompt> {
         self.kept.back()
     }
@@ -199,21 +196,21 @@ fn size(prompt: &TranscriptPrompt) -> usize {
     prompt.text.len() + beside + std::mem::size_of::<TranscriptPrompt>()
 }
 
-/// Beginnings of texts that stand in a person's place in the transcript and that no person wrote: reports of
+/// How texts begin that are in the person's place in the transcript and that no person wrote: reports of
 /// sub-agents, messages of other sessions and of channels (2.1.331).
 const FOREIGN: [&str; 8] = [
     "<task-notification", "<teammate-message", "<cross-session-message", "<agent-message", "<channel ",
     "<channel>", "<system-reminder>", "<tick>",
 ];
 
-/// Whether a prompt was written by something else than the person.
+/// Whether something other than the person wrote a prompt.
 pub(crate) fn is_foreign(prompt: &str) -> bool {
     let prompt = prompt.trim_start();
     FOREIGN.iter().any(|tag| prompt.starts_with(tag))
 }
 
-/// The end of `text`, at most `cap` bytes, from a line's or a word's beginning on: the end of a secret is not
-/// known for one.
+/// The last `cap` bytes of `text` at most, from the beginning of a line or word on, because the end of a
+/// secret alone is not recognized as one.
 fn end_words(text: &str, cap: usize) -> &str {
     let end = end_of(text, cap);
     if end.len() == text.len() {
@@ -223,7 +220,7 @@ fn end_words(text: &str, cap: usize) -> &str {
     line.map_or("", |at| end[at..].trim_start())
 }
 
-/// The end of `text`, at most `cap` bytes, cut at a character.
+/// The last `cap` bytes of `text` at most, cut at a character.
 pub(crate) fn end_of(text: &str, cap: usize) -> &str {
     let mut from = text.len().saturating_sub(cap);
     while !text.is_char_boundary(from) {
@@ -232,14 +229,14 @@ pub(crate) fn end_of(text: &str, cap: usize) -> &str {
     &text[from..]
 }
 
-/// How many openings of a paste are looked at: each is searched for its end.
+/// How many opening tags of pastes are followed; each costs a search for its end.
 const PASTES: usize = 256;
-/// What is before the id of a paste in a prompt.
+/// How the opening tag of a paste begins; its id follows.
 pub(crate) const PASTE_OPENS: &str = "<pasted_content id=\"";
 
-/// Rewrites a prompt with pasted parts, `<pasted_content id="...">`, which Claude puts round pastes of more
-/// than 800 characters or three lines (measured on 2.1.329). `put` gets the text before a paste and that
-/// inside of it; `behind` cuts the beginning of what follows one.
+/// Rewrites a prompt with pasted parts, `<pasted_content id="...">`, in which Claude wraps pastes of more
+/// than 800 characters or three lines (measured on 2.1.329). `put` gets the text before a paste and the
+/// paste; `behind` cuts the beginning of what follows it.
 pub(crate) fn rewrite_pastes(
     prompt: &str,
     behind: fn(&str) -> &str,
@@ -265,7 +262,7 @@ pub(crate) fn rewrite_pastes(
     out
 }
 
-/// The text of a paste and what follows it, behind [`PASTE_OPENS`].
+/// Splits what follows [`PASTE_OPENS`] into the text of the paste and the rest.
 fn paste(after: &str) -> Option<(&str, &str)> {
     let len = after.bytes().take(33).take_while(u8::is_ascii_alphanumeric).count();
     let inner = after[len..].strip_prefix("\">\n")?;
@@ -273,7 +270,7 @@ fn paste(after: &str) -> Option<(&str, &str)> {
     inner.split_once(format!("\n</pasted_content id=\"{id}\">").as_str())
 }
 
-/// A prompt as the transcript has it, with pasted parts marked in words.
+/// A prompt of the transcript with its pasted parts marked in words.
 pub(crate) fn mark_pastes(prompt: &str) -> String {
     let marked = rewrite_pastes(
         prompt,

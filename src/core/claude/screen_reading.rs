@@ -1,13 +1,11 @@
-//! What a screen of Claude Code shows: the prompt box and the draft in it, a dialog, and signs of work.
+//! Reads a screen of Claude Code: the prompt box with its draft, a dialog, and signs of work.
 //!
-//! Every Enter of a delivery must be justified by what is on the live screen, because a spare one approves a
-//! permission prompt. So this page reads strictly: the box counts only where the cursor vouches for it, which
-//! no text that a model prints can forge, and what is not recognised is "no box" or "unknown dialog". Words,
-//! glyphs and forms are data ([`super::screen_rules`]); only the mechanism is here. Nothing is remembered
-//! between screens, and nothing is decided.
+//! Before hopty presses Enter, the live screen must justify it, because a stray Enter approves a permission
+//! prompt. So reading is strict: the box counts only if the cursor confirms it, which no text of a model can
+//! forge, and anything unknown is "no box" or "unknown dialog". Words, glyphs and forms are data
+//! ([`super::screen_rules`]). Nothing is remembered between screens, and nothing is decided.
 //!
-//! It cannot tell vim's normal mode from no vim at all (the screen shows no difference), and sees only what
-//! fits on the screen.
+//! Vim's normal mode looks the same as no vim at all, and only what fits on the screen is seen.
 
 use std::ops::Range;
 
@@ -19,34 +17,33 @@ pub use super::prompt_box::{BoxMode, ScreenPromptBox};
 use super::screen_rules::{BoxRule, CursorRule};
 pub use super::screen_rules::{RulesError, ScreenRuleSet};
 
-/// A screen as text, the way a terminal model holds it.
+/// A screen as text, as the screen model has it.
 #[derive(Clone, Debug, Default)]
 pub struct ScreenText {
-    /// Width of the screen in columns.
+    /// The width of the screen in columns.
     pub cols: usize,
-    /// The rows from the top. A wide character is one `char`; blanks at a row's end may be left out, no-break
-    /// spaces not.
+    /// The rows from the top. A wide character is one `char`. Blanks at the end of a row may be missing,
+    /// no-break spaces not.
     pub rows: Vec<String>,
-    /// For each row the half-open column ranges that are dim (SGR 2); rows without an entry have none.
+    /// The half-open column ranges of each row that are dim (SGR 2); a row without an entry has none.
     pub dim: Vec<Vec<(usize, usize)>>,
-    /// Cursor as (column, row), 0-based, also while it is hidden.
+    /// The cursor as (column, row), 0-based, also while it is hidden.
     pub cursor: (usize, usize),
-    /// The window title last set (OSC 0 or 2).
+    /// The last window title (OSC 0 or 2).
     pub title: String,
 }
 
-/// What was read from one screen.
+/// The state of Claude on one screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScreenReading {
-    /// The live prompt box. Never there together with a dialog.
+    /// The prompt box that has the keys; never together with a dialog.
     pub prompt_box: Option<ScreenPromptBox>,
-    /// What takes the keys instead of the box.
+    /// The dialog that has the keys instead.
     pub dialog: Option<Dialog>,
-    /// Whether the lines round the box say that a turn is running. `None` without a box.
+    /// Whether the lines around the box say that a turn is running. `None` without a box.
     pub busy_hint: Option<bool>,
-    /// What the window title says.
     pub title_state: TitleState,
-    /// The permission mode that the footer names. `None` without a box, and where it names none or two.
+    /// The permission mode in the footer. `None` without a box, and if the footer names none or two.
     pub mode: Option<PermissionMode>,
 }
 
@@ -58,28 +55,27 @@ pub enum TitleState {
     Idle,
     /// A turn is running.
     Busy,
-    /// No title of Claude's, or one of a form that is not known.
+    /// Not a title of Claude's, or of an unknown form.
     #[default]
     Unknown,
 }
 
-/// A dialog, a menu or another view that takes the keys.
+/// A dialog, a menu or another view that has the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dialog {
     /// The name in the data file, or `unknown`.
     pub name: String,
-    /// Whether it has a name in the data file.
+    /// Whether the data file has it.
     pub known: bool,
-    /// Its first line; `None` where the upper edge is not in sight.
+    /// Its first line; `None` if the upper edge is not visible.
     pub title: Option<String>,
-    /// The line on which the selector stands, without selector and number.
+    /// The selected line, without selector and number.
     pub selected: Option<String>,
-    /// The one key that brings the dialog nearer to the answer in the data file; read the screen again after
-    /// it. `None` for everything that only a person may answer, permissions first.
+    /// The one key that leads towards the answer in the data file; read the screen again after it. `None` if
+    /// only a person may answer, as for permissions.
     pub press: Option<Press>,
 }
 
-/// A key for a dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Press {
     /// Take the selected line.
@@ -109,14 +105,14 @@ impl ScreenRuleSet {
         }
     }
 
-    /// How many numbered options the dialog on these rows has, at most 9; 0 where no line of it is selected,
-    /// or its lines have no numbers. `rows` from the top of the screen.
+    /// How many numbered options the dialog on these rows has, at most 9; 0 if no line is selected or the
+    /// lines have no numbers. `rows` are those of the screen, from the top.
     pub fn options(&self, rows: &[String]) -> u8 {
         let Some(at) = rows.iter().rposition(|row| self.inner(row).starts_with(&self.selector)) else {
             return 0;
         };
         let Some(selected) = self.numbered(&rows[at]) else { return 0 };
-        // Between two options there may be lines that explain the first.
+        // Lines that explain the first option may be between two options.
         let below = rows[at + 1..].iter().filter_map(|row| self.numbered(row));
         let last = below.fold(
             selected,
@@ -160,7 +156,8 @@ impl ScreenRuleSet {
         named.next().filter(|_| named.next().is_none())
     }
 
-    /// The edge of a box: from the first column to the last, also with a title or a count in it.
+    /// Whether a row is the edge of a box: from the first column to the last, also with a title or a count in
+    /// it.
     fn is_edge(&self, screen: &ScreenText, row: usize) -> bool {
         let rule = self.rule.as_str();
         screen.full_row(row).is_some_and(|text| text.starts_with(rule) && text.ends_with(rule))
@@ -210,7 +207,7 @@ impl ScreenRuleSet {
         })
     }
 
-    /// What is there where no box is: the part of the screen from the last edge above the cursor.
+    /// The dialog on a screen without a box: the part below the last edge above the cursor.
     fn find_dialog(&self, screen: &ScreenText) -> Option<Dialog> {
         let cursor = screen.cursor.1.min(screen.rows.len().checked_sub(1)?);
         let is_top =
@@ -221,24 +218,24 @@ impl ScreenRuleSet {
         (dialog.known || dialog.selected.is_some() || is_asked).then_some(dialog)
     }
 
-    /// The dialog under the row `edge` (without one: the whole screen), by name if it has one.
+    /// The dialog below the row `edge`, or on the whole screen, by name if it has one.
     fn dialog_from(&self, screen: &ScreenText, edge: Option<usize>) -> Dialog {
         let top = edge.map_or(0, |row| row + 1);
         let rows = screen.below(top);
         let cursor = screen.cursor.1.saturating_sub(top).min(rows.len());
         let has_selector =
             |row: &usize| rows.get(*row).is_some_and(|text| self.inner(text).starts_with(&self.selector));
-        // The cursor stands on the chosen line. 2.0.76 parks it under the dialog: good enough to name it, not
-        // to answer it.
+        // The cursor is on the selected line. 2.0.76 parks it under the dialog, which is enough to name the
+        // dialog, not to answer it.
         let held = Some(cursor).filter(has_selector);
         let chosen = held.or_else(|| (0..cursor).rev().find(has_selector));
-        // The name of a conversation stands in an edge below the dialog (2.1.332).
+        // An edge below the dialog contains the title of the conversation (2.1.332).
         let texts = rows.iter().enumerate().filter(|(row, _)| !self.is_edge(screen, top + row));
         let mut lines = texts.map(|(_, row)| self.inner(row)).filter(|line| !line.is_empty());
         let words = lines.clone().flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
         let head = lines.next().unwrap_or_default();
-        // Without an edge the dialog's beginning may have been scrolled away, and what is on top may be a
-        // model's.
+        // Without an edge, the beginning of the dialog may be scrolled away, and what is on top may be a
+        // model's text.
         let may_answer =
             edge.is_some() && lines.next_back().is_some_and(|foot| foot.starts_with(&self.answer_foot));
         let rule = self.dialogs.iter().find(|rule| {
@@ -266,7 +263,7 @@ impl ScreenRuleSet {
         }
     }
 
-    /// A row without the walls of an old dialog and the blanks round it.
+    /// A row without the walls of an old dialog and the blanks next to them.
     fn inner<'a>(&self, row: &'a str) -> &'a str {
         row.trim_matches(' ').trim_matches(|c| self.border.contains(c)).trim_matches(' ')
     }
@@ -286,15 +283,15 @@ impl ScreenText {
         self.rows.get(row..).unwrap_or_default()
     }
 
-    /// A row's text if it reaches from the first column to the last.
+    /// A row's text, if it reaches from the first column to the last.
     fn full_row(&self, row: usize) -> Option<&str> {
         let text = self.rows.get(row)?.trim_end_matches(' ');
         (text.width() == self.cols).then_some(text)
     }
 
-    /// The typed part of a row of the box. Dim text is a placeholder or a suggestion; its first character is
-    /// drawn as the cursor and is not dim itself (measured on 2.0.76 to 2.1.329), so the one at `lifted` goes
-    /// when what follows is dim.
+    /// The typed part of a row of the box. Dim text is a placeholder or a suggestion. The cursor covers its
+    /// first character, which is not dim itself (measured on 2.0.76 to 2.1.329), so the character at `lifted`
+    /// is dropped if what follows is dim.
     fn typed(&self, row: usize, indent: usize, lifted: (usize, usize)) -> String {
         let dim = self.dim.get(row).map_or(&[][..], Vec::as_slice);
         let is_dim = |col: usize| dim.iter().any(|(from, to)| (*from..*to).contains(&col));
@@ -396,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_told_by_the_footer_or_by_the_line_above() {
+    fn the_footer_or_the_line_above_shows_that_claude_works() {
         let busy = |above: &str, below: &str| {
             read(&screen(&[above, "----", "❯\u{a0}", "----", below], (2, 2))).busy_hint
         };
@@ -413,7 +410,7 @@ mod tests {
         assert_eq!((dialog.selected.as_deref(), dialog.press), (Some("Go"), None));
     }
 
-    /// Claude 2.1.332 writes the name of a conversation into an edge below the dialog.
+    /// Claude 2.1.332 writes the title of the conversation into an edge below the dialog.
     #[test]
     fn a_dialog_above_the_name_of_a_conversation_is_answered() {
         let limit = [

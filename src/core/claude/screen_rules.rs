@@ -1,7 +1,7 @@
-//! The forms of Claude's screens, from a data file: words, glyphs and marks, no mechanism.
+//! The forms of Claude's screens, from a data file: words, glyphs and marks.
 //!
-//! What may change between Claude releases lies in `screens.toml`, with a recorded screen for each form. The
-//! reading itself is in [`super::screen_reading`].
+//! What may change between Claude's releases is in `screens.toml`, with a recorded screen for each form.
+//! [`super::screen_reading`] applies the rules.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,12 +11,11 @@ use thiserror::Error;
 
 use super::permission::PermissionMode;
 
-/// The data file cannot be read.
+/// The data file is invalid.
 #[derive(Debug, Error)]
 #[error("screen rules: {0}")]
 pub struct RulesError(#[from] toml::de::Error);
 
-/// The forms of Claude's screens.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScreenRuleSet {
@@ -91,36 +90,37 @@ pub(super) struct DialogRule {
     pub(super) accept: Option<String>,
 }
 
-/// A text in which `{n}` stands for a whole number.
+/// A text in which `{n}` matches a whole number.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Pattern(String);
 
 impl ScreenRuleSet {
-    /// The rules that hopty brings along.
+    /// The rules that are built into hopty.
     ///
     /// # Errors
-    /// Never for the file that a release was tested with; an error beats a panic all the same.
+    /// Never for a tested release; an error is still better than a panic.
     pub fn builtin() -> Result<Self, RulesError> {
         Self::parse(include_str!("screens.toml"))
     }
 
-    /// Rules from the text of a data file.
+    /// Parses the text of a data file.
     ///
     /// # Errors
-    /// When it is not TOML, has an unknown key or lacks one.
+    /// If the text is not TOML, or has an unknown or missing key.
     pub fn parse(text: &str) -> Result<Self, RulesError> {
         Ok(toml::from_str(text)?)
     }
 
-    /// The name of what the sessions file says that a person is waited for; its own words where it has none.
+    /// The name for what Claude waits for, according to the sessions file; the file's own words if there is
+    /// no name.
     pub fn waiting_for(&self, words: &str) -> String {
         self.waiting.get(words).map_or(words, String::as_str).to_owned()
     }
 }
 
 impl Pattern {
-    /// Where the pattern first stands in `text`, and the last number in it.
+    /// Where the pattern first matches in `text`, and the last number in the match.
     pub(super) fn find(&self, text: &str) -> Option<(Range<usize>, usize)> {
         let mut parts = self.0.split("{n}");
         let first = parts.next()?;

@@ -1,15 +1,13 @@
-//! Claude's settings, as far as a supervisor writes or obeys them: one `--settings` out of two, and
-//! `disableAllHooks`.
+//! Merges the person's `--settings` with hopty's, and reads `disableAllHooks`.
 //!
-//! Only the last `--settings` counts, so a person's is merged with hopty's. It reads no file and runs
-//! nothing.
+//! Only the last `--settings` counts, so there must be one. No file is read and nothing is run.
 
 use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::settings_code::parse;
 
-/// What the value of `--settings` is.
+/// The kind of value that `--settings` has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsArgument {
     /// The settings themselves.
@@ -18,27 +16,29 @@ pub enum SettingsArgument {
     File,
 }
 
-/// Tells JSON from a path as Claude does: JSON begins with `{` and ends with `}`.
-pub fn given(value: &str) -> SettingsArgument {
-    let value = value.trim();
-    if value.starts_with('{') && value.ends_with('}') {
-        SettingsArgument::Inline
-    } else {
-        SettingsArgument::File
+impl SettingsArgument {
+    /// Tells JSON from a path as Claude does: JSON begins with `{` and ends with `}`.
+    pub fn of(value: &str) -> Self {
+        let value = value.trim();
+        if value.starts_with('{') && value.ends_with('}') {
+            SettingsArgument::Inline
+        } else {
+            SettingsArgument::File
+        }
     }
 }
 
-/// A person's `--settings` cannot be merged; it is passed on as it is, and Claude says what is wrong with it.
+/// The person's `--settings` cannot be merged. It is passed on unchanged, and Claude reports the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the text of --settings is not a JSON object")]
 pub struct NotAnObject;
 
-/// One `--settings` out of the person's own text and hopty's additions. The person's keys win. `env` and
-/// `hooks` are joined inside: a variable of the person's stays, hooks of both run. With nothing to add the
-/// own text comes back unchanged.
+/// The value of one `--settings` with the person's own settings and hopty's additions. The person's keys win.
+/// `env` and `hooks` are merged: the person's variables stay, and the hooks of both run. Without additions,
+/// `own` is returned unchanged.
 ///
 /// # Errors
-/// [`NotAnObject`] when `own` is no JSON object.
+/// [`NotAnObject`] if `own` is not a JSON object.
 pub fn merge(own: Option<&str>, additions: &Map<String, Value>) -> Result<Option<String>, NotAnObject> {
     let Some(own) = own else {
         return Ok((!additions.is_empty()).then(|| Value::Object(additions.clone()).to_string()));
@@ -76,9 +76,9 @@ fn join_hooks(own: &mut Map<String, Value>, ours: &Map<String, Value>) {
     }
 }
 
-/// Whether `disableAllHooks` is in force. `texts` from the weakest to the strongest: user, project, local,
-/// `--settings`; the last one that says anything counts (measured: `--settings {"disableAllHooks":false}`
-/// brings all hooks back).
+/// Whether `disableAllHooks` is in force. `texts` are from the weakest to the strongest: user, project,
+/// local, `--settings`. The last one that sets it counts (measured: `--settings {"disableAllHooks":false}`
+/// enables all hooks again).
 pub fn hooks_disabled<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
     let said = texts.into_iter().filter_map(|text| parse(text)?.get("disableAllHooks")?.as_bool());
     said.last().unwrap_or(false)
@@ -125,9 +125,9 @@ mod tests {
 
     #[test]
     fn inline_or_file() {
-        assert_eq!(given(" {\"a\":1}\n"), SettingsArgument::Inline);
-        assert_eq!(given("/x/settings.json"), SettingsArgument::File);
-        assert_eq!(given("{odd"), SettingsArgument::File);
+        assert_eq!(SettingsArgument::of(" {\"a\":1}\n"), SettingsArgument::Inline);
+        assert_eq!(SettingsArgument::of("/x/settings.json"), SettingsArgument::File);
+        assert_eq!(SettingsArgument::of("{odd"), SettingsArgument::File);
     }
 
     #[test]

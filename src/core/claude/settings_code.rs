@@ -1,10 +1,9 @@
-//! Which parts of Claude's settings run code, and what of that changed between two moments.
+//! Which parts of Claude's settings run code, and which of them changed.
 //!
-//! What it does: makes a [`CodeDigest`] of the parts that run code, so that each changed key can be named
-//! (else a tool could plant a hook and have a restart run it); gives the texts in which scripts may be named.
-//!
-//! What it does not do: it reads no file, follows no path, and runs nothing. Rules of permission are not part
-//! of the digest, since each "always allow" adds one; the mode that Claude begins in is.
+//! A [`CodeDigest`] covers the parts that run code, so that each changed key can be named: otherwise a tool
+//! could plant a hook, and a restart would run it. [`code_texts`] returns the texts that may name scripts. No
+//! file is read, no path is followed, and nothing is run. Permission rules are left out, since each "always
+//! allow" adds one; the mode in which Claude starts is included.
 
 use std::collections::BTreeMap;
 
@@ -15,55 +14,50 @@ use sha2::{Digest, Sha256};
 use crate::core::hex::hex;
 use crate::core::text::safe_text::{cut_chars, safe_line};
 
-/// Bytes of one settings file that are taken apart; a larger one counts as its raw text.
+/// The largest settings file that is parsed, in bytes. A larger one counts as its raw text.
 const MAX_TEXT: usize = 8 << 20;
-/// The longest key that is shown whole.
+/// The longest key that is printed whole.
 const MAX_KEY: usize = 80;
 
-/// What a file is to Claude.
+/// The role of a file in Claude's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role<'a> {
     /// `settings.json` or `settings.local.json` of any scope, or a `--settings` text.
     Settings,
-    /// `.mcp.json`, or an `--mcp-config`: all of it starts servers. So does a file of a plugin, or hooks of
-    /// one.
+    /// `.mcp.json`, an `--mcp-config`, or a plugin's file or hooks: all of it starts programs.
     Mcp,
     /// `.claude.json`, Claude's own state: its servers, or those of a project.
     State {
-        /// The directories whose records count for the project, its own first, as the file writes them; none
+        /// The directories whose records count for the project, its own first, as the file spells them. Empty
         /// for what counts everywhere.
         projects: &'a [String],
     },
 }
 
-/// One file that takes part. A file that does not exist is simply not given.
+/// One file that takes part. A file that does not exist is left out.
 #[derive(Clone, Copy, Debug)]
 pub struct SettingsFile<'a> {
-    /// The name under which a change in it is reported.
+    /// The name under which a change is reported.
     pub name: &'a str,
     pub role: Role<'a>,
     pub text: &'a str,
 }
 
-/// The state of everything in the settings that runs code: for each key a SHA-256, never the value (it may be
-/// a secret), or nothing where it is not known.
+/// The state of everything in the settings that runs code: the SHA-256 of each key's value, because the value
+/// may be a secret, or nothing if it is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CodeDigest(BTreeMap<String, String>);
 
-/// What happened to a key between two digests.
+/// A difference between two digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyChange {
-    /// It is new.
     Added,
-    /// It has another value.
     Changed,
-    /// It is gone.
     Removed,
 }
 
 impl KeyChange {
-    /// The word for a sentence.
     pub fn word(self) -> &'static str {
         match self {
             KeyChange::Added => "added",
@@ -74,13 +68,13 @@ impl KeyChange {
 }
 
 impl CodeDigest {
-    /// The digest of `files`.
     #[must_use]
     pub fn of(files: &[SettingsFile<'_>]) -> Self {
         let mut keys = BTreeMap::new();
         for file in files {
-            let mut add =
-                |key: &str, value: &str| keys.insert(format!("{}: {}", file.name, shown(key)), sha(value));
+            let mut add = |key: &str, value: &str| {
+                keys.insert(format!("{}: {}", file.name, display_key(key)), sha(value))
+            };
             let Some(value) = parse(file.text) else {
                 if !file.text.trim().is_empty() {
                     add("(not valid JSON)", file.text);
@@ -119,24 +113,25 @@ impl CodeDigest {
         CodeDigest(keys)
     }
 
-    /// Adds a file that is compared as a whole: a script, or one that cannot be read and is known by its
-    /// `content` alone.
+    /// Adds a file that is compared as a whole: a script, or an unreadable file that is known only by
+    /// `content`.
     pub fn add(&mut self, name: &str, content: &[u8]) {
-        self.0.insert(shown(name), sha_of(content));
+        self.0.insert(display_key(name), sha_of(content));
     }
 
-    /// Adds what could not be looked at whole: it counts as changed in every comparison, also with itself.
+    /// Adds a name whose content is not fully known: it counts as changed in every comparison, also with
+    /// itself.
     pub fn add_unknown(&mut self, name: &str) {
-        self.0.insert(shown(name), String::new());
+        self.0.insert(display_key(name), String::new());
     }
 
-    /// Adds all of another digest.
+    /// Adds all keys of another digest.
     pub fn join(&mut self, other: CodeDigest) {
         self.0.extend(other.0);
     }
 
-    /// What differs in `later`: `FILE: KEY`, in order, each with what happened to it. Empty when nothing that
-    /// runs code changed.
+    /// The differences to `later`, in order: `FILE: KEY` with what happened to it. Empty if nothing that runs
+    /// code changed.
     pub fn changes(&self, later: &CodeDigest) -> Vec<(String, KeyChange)> {
         let mut changes = Vec::new();
         for (key, value) in &self.0 {
@@ -155,9 +150,8 @@ impl CodeDigest {
     }
 }
 
-/// A key as it is shown to people. One that a file made long or unprintable is cut and told apart by its
-/// digest.
-fn shown(key: &str) -> String {
+/// A key for people to read. A key that is long or unprintable is cut and identified by its digest.
+fn display_key(key: &str) -> String {
     let plain = safe_line(key);
     if plain == key && key.len() <= MAX_KEY {
         plain
@@ -166,8 +160,8 @@ fn shown(key: &str) -> String {
     }
 }
 
-/// Whether a settings key makes Claude run something or changes what is run. Named keys first; then whole
-/// families by their name, so that a key of a newer Claude is seen too.
+/// Whether a settings key makes Claude run something, or changes what it runs. Known keys come first, then
+/// families of names, so that a key of a newer Claude counts, too.
 fn runs_code(key: &str) -> bool {
     const NAMED: [&str; 7] = [
         "env",
@@ -175,7 +169,7 @@ fn runs_code(key: &str) -> bool {
         "awsCredentialExport",
         "gcpAuthRefresh",
         "fileSuggestion",
-        // The agent that leads the conversation brings hooks of its own.
+        // The agent that leads the conversation has hooks of its own.
         "agent",
         "additionalDirectoryConfigRoots",
     ];
@@ -187,7 +181,7 @@ fn runs_code(key: &str) -> bool {
     NAMED.contains(&key) || FAMILIES.iter().any(|family| lower.contains(family))
 }
 
-/// Whether a value says the same as its absence.
+/// Whether a value means the same as a missing key.
 fn empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -202,7 +196,7 @@ pub(in crate::core) fn parse(text: &str) -> Option<Value> {
     if text.len() > MAX_TEXT { None } else { serde_json::from_str(text).ok() }
 }
 
-/// JSON with sorted keys and no spaces. Depth is bounded by the parser (128).
+/// JSON with sorted keys and no spaces. The parser bounds the depth (128).
 fn canonical(value: &Value) -> String {
     match value {
         Value::Object(parts) => {
@@ -226,8 +220,8 @@ fn sha_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// What counts in Claude's own state, where Claude writes notes about plugins and costs at every start:
-/// servers, those that were approved, and variables.
+/// The parts of Claude's own state that count: servers, approved servers, and variables. Claude also writes
+/// notes about plugins and costs there at every start.
 fn state_parts<'a>(role: Role<'_>, value: &'a Value) -> Vec<(String, &'a Value)> {
     const HERE: [&str; 6] = [
         "mcpServers", "enabledMcpServers", "disabledMcpServers", "enabledMcpjsonServers",
@@ -246,7 +240,8 @@ fn state_parts<'a>(role: Role<'_>, value: &'a Value) -> Vec<(String, &'a Value)>
     top.chain(of_projects).filter(|(_, value)| !empty(value)).collect()
 }
 
-/// Every text in what runs code in a file: commands, their arguments, paths. None where it is no JSON.
+/// Every text in the parts of a file that run code: commands, their arguments, paths. Empty if the file is no
+/// JSON.
 pub fn code_texts(role: Role<'_>, text: &str) -> Vec<String> {
     let mut texts = Vec::new();
     match (role, parse(text)) {
@@ -262,7 +257,7 @@ pub fn code_texts(role: Role<'_>, text: &str) -> Vec<String> {
     texts
 }
 
-/// Depth is bounded by the parser (128).
+/// The parser bounds the depth (128).
 fn collect(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::String(text) => texts.push(text.clone()),
@@ -291,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_code_is_seen() {
+    fn keys_that_run_code_are_in_the_digest() {
         for key in [
             "hooks", "env", "statusLine", "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport",
             "gcpAuthRefresh", "otelHeadersHelper", "enabledPlugins", "extraKnownMarketplaces", "mcpServers",
@@ -366,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_of_a_server_that_is_taken_back_is_seen() {
+    fn withdrawing_the_refusal_of_a_server_is_a_change() {
         let of = |refused: &str| {
             let text = format!(
                 r#"{{"projects":{{"/w":{{"enableAllProjectMcpServers":true,"disabledMcpjsonServers":{refused}}}}}}}"#
@@ -385,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_equals_nothing() {
+    fn an_unknown_file_equals_nothing_not_even_itself() {
         let mut digest = settings("{}");
         digest.add_unknown("agents: (too many files)");
         let changed = [("agents: (too many files)".to_owned(), KeyChange::Changed)];

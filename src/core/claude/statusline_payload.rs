@@ -1,4 +1,4 @@
-//! What Claude tells its status line of the context window (measured on 2.0 to 2.1.329).
+//! Claude's reports to its status line about the context window (measured on 2.0 to 2.1.329).
 
 use serde_json::Value;
 
@@ -6,31 +6,31 @@ use crate::core::ids::ConversationId;
 use crate::core::supervisor::limit_and_error_wait::LimitKind;
 use crate::core::text::safe_text::cut_chars;
 
-/// The longest name of a conversation, in characters.
+/// The longest title of a conversation, in characters.
 const MAX_TITLE: usize = 100;
 /// The longest name of a model, in bytes.
 const MAX_MODEL: usize = 200;
 
-/// One payload, the fields that hopty uses.
+/// The fields of one payload that hopty uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusLine {
     pub conversation: ConversationId,
     /// Tokens of the last main-chain answer: input, cache read and cache creation. `None` before the first
     /// answer and after `/clear`; 0 right after a compaction.
     pub tokens: Option<u64>,
-    /// The window in tokens.
+    /// The context window in tokens.
     pub window: Option<u64>,
     /// The model, without `[1m]`.
     pub model: Option<String>,
-    /// The conversation's name, once Claude or the person gave it one.
+    /// The conversation's title, once Claude or the person set one.
     pub title: Option<String>,
-    /// What the process has cost so far, in millionths of a US dollar.
+    /// The cost of the process so far, in millionths of a US dollar.
     pub cost_micro_usd: Option<u64>,
-    /// The usage limits of a subscription, as far as they are told.
+    /// The usage limits of a subscription, as far as Claude reports them.
     pub limits: Vec<LimitUsed>,
 }
 
-/// How much of a usage limit is used up.
+/// How much of a usage limit is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitUsed {
     pub kind: LimitKind,
@@ -40,7 +40,7 @@ pub struct LimitUsed {
 }
 
 impl StatusLine {
-    /// Reads a payload; `None` when it names no conversation.
+    /// Reads a payload; `None` if it names no conversation.
     pub fn read(payload: &Value) -> Option<Self> {
         let window = &payload["context_window"];
         let usage = &window["current_usage"];
@@ -69,9 +69,9 @@ impl StatusLine {
         })
     }
 
-    /// Takes over what an earlier payload said of limits that this one does not name and that are not reset
-    /// at `now`, in seconds since 1970: a process names none before its first answer, and an older Claude's
-    /// refusal has no reset in it.
+    /// Keeps the limits of an earlier payload that this one does not report and that do not reset before
+    /// `now`, in seconds since 1970. A process reports none before its first answer, and the refusal of an
+    /// older Claude has no reset time.
     pub fn keep_limits(&mut self, earlier: &StatusLine, now: u64) {
         let kept = earlier
             .limits

@@ -1,45 +1,39 @@
-//! Claude's own list of what is to be done, as its tools leave it.
+//! Claude's list of tasks, as its tools change it.
 //!
-//! Two families write it: TaskCreate, TaskUpdate and TaskList (2.1), and TodoWrite (before), which replaces
-//! the whole list. The list is bounded; what is finished goes first.
+//! TaskCreate, TaskUpdate and TaskList write it (2.1), or TodoWrite (before 2.1), which replaces the whole
+//! list. The list is bounded; finished tasks are dropped first.
 
 use super::transcript_line::{ResultDetail, TASK_CAP, TaskRow, ToolInput, ToolResult};
 use crate::core::text::safe_text::cut_words;
 
-/// One thing to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Claude's number for it; empty for todos.
     pub id: String,
-    /// What it is, at most 300 bytes.
+    /// The work to be done, at most 300 bytes.
     pub subject: String,
-    /// How far it is.
     pub status: TaskStatus,
-    /// The numbers of those that come first, at most [`AFTER_CAP`].
+    /// The numbers of the tasks that come first, at most [`AFTER_CAP`].
     pub after: Vec<String>,
 }
 
-/// Of how many tasks it is known that another one waits for them.
+/// How many tasks that come first are kept.
 pub const AFTER_CAP: usize = 16;
 
-/// What a task is known by: its number, else its subject.
+/// The key of a task: its number, else its subject.
 pub fn task_key(task: &Task) -> String {
     if task.id.is_empty() { task.subject.clone() } else { format!("#{}", task.id) }
 }
 
-/// The subject of a task of which only the number is known: it was made in an earlier conversation.
+/// The subject of a task from an earlier conversation, of which only the number is known.
 pub(crate) fn unknown_subject(id: &str) -> String {
     format!("task {}", cut_words(id, 20))
 }
 
-/// How far a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskStatus {
-    /// Not begun.
     Pending,
-    /// Being worked on.
     InProgress,
-    /// Done.
     Completed,
 }
 
@@ -62,19 +56,19 @@ impl TaskStatus {
     }
 }
 
-/// The list, at most 2,000 entries, in the order in which they were made.
+/// The list in the order of creation, at most 2,000 entries.
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
     all: Vec<Task>,
 }
 
 impl Tasks {
-    /// Every entry that is still known.
+    /// Every task that is still known.
     pub fn all(&self) -> &[Task] {
         &self.all
     }
 
-    /// Takes the answer of the tool `name` that was called with `input`. Failed calls must not be given.
+    /// Takes the answer of the tool `name`, called with `input`. Failed calls must not be passed.
     pub fn apply(
         &mut self,
         name: &str,
@@ -116,8 +110,8 @@ impl Tasks {
             return;
         }
         let Some(task) = self.all.iter_mut().rev().find(|task| task.id == id) else {
-            // Made in an earlier conversation that shares this list: TaskList will name it, until then its
-            // number does.
+            // Created in an earlier conversation that shares this list. Its number stands for it until
+            // TaskList names it.
             let subject = input.subject.clone().unwrap_or_else(|| unknown_subject(id));
             self.put(id, &subject, TaskStatus::from_word(status.unwrap_or_default()));
             return;
@@ -147,7 +141,7 @@ impl Tasks {
 
     fn replace(&mut self, rows: &[TaskRow]) {
         let known = std::mem::take(&mut self.all);
-        // A list names none that come first.
+        // A list does not say which tasks come first.
         let after = |id: &str| known.iter().find(|task| task.id == id).map(|task| task.after.clone());
         self.all = rows
             .iter()

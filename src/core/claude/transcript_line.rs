@@ -1,10 +1,10 @@
 //! One line of Claude's transcript, read with tolerance.
 //!
-//! A line is known by its top-level `type` alone: since 2.1.300 a transcript also repeats whole requests, so
-//! that the text of a tool result stands in it twice (measured on 2.1.329; `api-request*`, `prompt_snapshot`,
-//! `tools-used`). Unknown types, unknown fields and fields of another kind cost nothing but themselves. A
-//! broken line is skipped and counted; records that were glued onto one line or follow a torn one are found
-//! again. What the lines add up to: `transcript_facts`.
+//! Only the top-level `type` decides what a line is: since 2.1.300 a transcript also repeats whole requests,
+//! so that it contains the text of a tool result twice (measured on 2.1.329; `api-request*`,
+//! `prompt_snapshot`, `tools-used`). Unknown types, unknown fields and fields of another type are ignored by
+//! themselves. A broken line is skipped and counted; records that were glued onto one line or follow a torn
+//! one are recovered. `transcript_facts` adds the lines up.
 
 use memchr::memmem;
 
@@ -15,15 +15,15 @@ use super::transcript_record::RawRecord;
 pub const TEXT_CAP: usize = 1 << 20;
 /// How much of the beginning of a tool result is kept, in bytes: enough for its first lines.
 pub const RESULT_HEAD: usize = 2048;
-/// How much of its end is kept, in bytes: there a test runner's summary stands.
+/// How much of its end is kept, in bytes: a test runner's summary is there.
 pub const RESULT_TAIL: usize = 6144;
-/// The line that stands between the two where something is left out.
+/// The line between the two if something is left out.
 pub const GAP: &str = "[... left out here ...]";
 /// The most that is kept of a tool result, in bytes.
 pub const RESULT_CAP: usize = RESULT_HEAD + RESULT_TAIL + GAP.len() + 2;
 /// The most that is kept of a plan, in bytes.
 pub const PLAN_CAP: usize = 16 << 10;
-/// The most entries that are kept of a list of todos or tasks on one line.
+/// The most todos or tasks that are kept of one line.
 pub const TASK_CAP: usize = 2000;
 /// The types that are read.
 const KNOWN: [&[u8]; 6] =
@@ -34,9 +34,9 @@ pub enum TranscriptLine {
     /// A block of an answer. Claude writes one line per block, all with the same message id and the same
     /// final usage.
     Assistant(Box<Assistant>),
-    /// A prompt, tool results, or something that Claude notes in the person's name.
+    /// A prompt, tool results, or a note of Claude's in the person's name.
     User(Box<User>),
-    /// A change of the queue of prompts that were typed while Claude was busy.
+    /// A change of the queue of prompts that the person typed while Claude was busy.
     Queue {
         /// `enqueue`, `dequeue`, `remove` or `popAll`.
         operation: String,
@@ -47,20 +47,19 @@ pub enum TranscriptLine {
     },
     /// The permission mode from here on, as Claude spells it (`bypassPermissions`).
     PermissionMode(String),
-    /// The name that the person gave the conversation; empty where they took it back.
+    /// The title that the person gave the conversation; empty if they removed it.
     Title(String),
-    /// Everything above was replaced by a summary.
+    /// A summary replaced everything above.
     CompactBoundary {
-        /// Tokens in the window afterwards, where Claude says it.
+        /// The tokens in the window afterwards, if Claude reports them.
         post_tokens: Option<u64>,
     },
-    /// What the person had selected in their editor when they sent the prompt before it.
+    /// The selection in the person's editor when they sent the prompt before this line.
     Selection(SelectedLines),
-    /// Any other type.
     Other,
 }
 
-/// Lines that are selected in an editor.
+/// A selection in an editor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectedLines {
     /// The file, as Claude shows it.
@@ -69,29 +68,29 @@ pub struct SelectedLines {
     pub lines: Option<(u64, u64)>,
 }
 
-/// What an option of a question means.
+/// The meaning of an option of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenMeaning {
     pub question: String,
     pub label: String,
-    /// Its description, at most 300 bytes.
+    /// The option's description, at most 300 bytes.
     pub meaning: String,
 }
 
 /// One block of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assistant {
-    /// The API's message id; several lines carry the same.
+    /// The API's message id; the lines of one message share it.
     pub message_id: String,
-    /// The model, without `[1m]`: the window cannot be told from it.
+    /// The model without `[1m]`, so that it does not tell the window.
     pub model: String,
-    /// Whether Claude wrote this line itself (an API error): model `<synthetic>`.
+    /// Whether Claude wrote this line itself, for an API error: model `<synthetic>`.
     pub synthetic: bool,
-    /// Token counts of the whole message.
+    /// The token counts of the whole message.
     pub usage: Option<TokenUsage>,
     /// `end_turn`, `tool_use` and others; `null` on some lines of 1.x.
     pub stop_reason: Option<String>,
-    /// Tools that this line calls.
+    /// The tool calls in this line.
     pub tool_uses: Vec<ToolUse>,
     /// Text for the person, at most [`TEXT_CAP`] bytes.
     pub text: String,
@@ -99,55 +98,50 @@ pub struct Assistant {
     pub sidechain: bool,
     /// When it was written, RFC 3339.
     pub timestamp: Option<String>,
-    /// What went wrong, on a synthetic line.
+    /// The error, on a synthetic line.
     pub failure: Option<ApiFailure>,
 }
 
-/// An API error or usage limit as the transcript records it (measured on 2.1.329).
+/// An API error or usage limit, as the transcript records it (measured on 2.1.329).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiFailure {
     /// `rate_limit`, `server_error`, `authentication_failed`, `invalid_request` or another word.
     pub error: String,
     /// The HTTP status.
     pub status: Option<u64>,
-    /// When a usage limit resets, seconds since the epoch.
+    /// When a usage limit resets, in seconds since the epoch.
     pub resets_at: Option<u64>,
     /// `five_hour`, `seven_day`.
     pub limit: Option<String>,
-    /// What the screen says, at most 200 bytes.
+    /// The text on the screen, at most 200 bytes.
     pub said: String,
 }
 
-/// Token counts of one message.
+/// The token counts of one message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenUsage {
-    /// Tokens of the request that no cache held.
+    /// Tokens of the request that no cache had.
     pub input: u64,
-    /// Tokens read from the cache.
     pub cache_read: u64,
-    /// Tokens written to the cache.
     pub cache_creation: u64,
-    /// Tokens of the answer; they do not count for the fill.
+    /// Tokens of the answer, which do not count for the context usage.
     pub output: u64,
 }
 
 impl TokenUsage {
-    /// What the message filled of the window: input, cache read and cache creation (the status line's own
-    /// formula).
+    /// The context usage after the message: input, cache read and cache creation, which is the status line's
+    /// own formula.
     #[must_use]
     pub fn fill(self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_creation)
     }
 }
 
-/// One call of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolUse {
-    /// The id that its result names.
+    /// The id that its result repeats.
     pub id: String,
-    /// The tool's name.
     pub name: String,
-    /// The fields of its input that hopty uses.
     pub input: ToolInput,
 }
 
@@ -176,7 +170,7 @@ pub struct ToolInput {
     pub comes_after: Vec<String>,
     /// `status` of a task.
     pub status: Option<String>,
-    /// What a tool is about to do in a few words: `description`, else the start of `command`, `pattern`,
+    /// The purpose of the call in a few words: `description`, else the beginning of `command`, `pattern`,
     /// `query`, `url`, `skill` with its `args`, or `name`.
     pub about: Option<String>,
     /// `todos` of the old TodoWrite.
@@ -185,28 +179,28 @@ pub struct ToolInput {
     pub questions: Vec<String>,
     /// Each of these questions with its options, on one line.
     pub asked: Vec<String>,
-    /// The options of these questions, all of them, in order.
+    /// All options of these questions, in order.
     pub options: Vec<String>,
-    /// `command` of Bash, its beginning, at most 4,096 bytes.
+    /// The beginning of Bash's `command`, at most 4,096 bytes.
     pub command: Option<String>,
     /// `run_in_background` of Bash and of agents.
     pub background: bool,
-    /// `plan` of ExitPlanMode, at most [`PLAN_CAP`] bytes; newer versions keep the plan in a file.
+    /// `plan` of ExitPlanMode, at most [`PLAN_CAP`] bytes. Newer versions keep the plan in a file.
     pub plan: Option<String>,
-    /// `planFilePath` of ExitPlanMode: Claude's own file of the plan.
+    /// `planFilePath` of ExitPlanMode: Claude's own file with the plan.
     pub plan_file: Option<String>,
-    /// `prompt` of CronCreate and ScheduleWakeup, its beginning, at most 4,096 bytes.
+    /// The beginning of `prompt` of CronCreate and ScheduleWakeup, at most 4,096 bytes.
     pub schedules: Option<String>,
-    /// `offset` and `limit` of Read: the first line, and how many lines.
+    /// `offset` and `limit` of Read: the first line, and the number of lines.
     pub lines: (Option<u64>, Option<u64>),
-    /// What the options of the questions mean, where Claude says it beside their labels.
+    /// The descriptions of the questions' options, if Claude gives them beside the labels.
     pub meanings: Vec<ChosenMeaning>,
     /// `cron` of CronCreate: when it runs.
     pub schedule: Option<String>,
     /// `id` of CronDelete.
     pub job: Option<String>,
-    /// Of a server's tool the other fields as one line of JSON, redacted, its beginning: what it was called
-    /// with stands nowhere else.
+    /// The other fields of a call to a server's tool as one line of JSON, redacted and cut: nothing else says
+    /// what the tool was called with.
     pub rest: Option<String>,
 }
 
@@ -237,36 +231,34 @@ pub struct User {
     pub parent: Option<String>,
     /// When it was written, RFC 3339.
     pub timestamp: Option<String>,
-    /// The permission mode of this prompt, where it is said.
+    /// The permission mode of this prompt, if the line has it.
     pub permission_mode: Option<String>,
-    /// Images that came with a prompt.
+    /// The number of images that came with a prompt.
     pub images: usize,
-    /// The API's id of the message in which the person stopped Claude, on a line that says so (2.1.332).
+    /// The API's id of the message in which the person stopped Claude, on a line that reports it (2.1.332).
     pub interrupted_message: Option<String>,
 }
 
-/// What a line in the person's name is.
+/// The kinds of lines in the person's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum UserKind {
-    /// A prompt, as Claude recorded it: still wrapped in `<pasted_content>` when it was a long paste. A
-    /// command that Claude expands into a prompt is as it was typed.
+    /// A prompt as Claude recorded it, still wrapped in `<pasted_content>` if it was a long paste. A command
+    /// that Claude expands into a prompt is here as it was typed.
     Prompt(String),
     /// A prompt that no person wrote but that begins a turn: an ended sub-agent, a reset usage limit.
     Notification(String),
     /// Answers of tools.
     ToolResults {
-        /// The answers, one or more.
         results: Vec<ToolResult>,
         /// Claude's structured form of a single answer.
         detail: Box<ResultDetail>,
     },
-    /// The person stopped Claude.
     Interrupted,
     /// A command that the person ran themselves (`!`).
     ShellCommand(String),
-    /// What such a command printed.
+    /// The output of such a command.
     ShellOutput(String),
-    /// What the person gave to Claude's memory (`#`).
+    /// A text that the person gave to Claude's memory (`#`).
     Memory(String),
     /// The files of the images of the prompt above.
     ImageFiles(Vec<String>),
@@ -277,23 +269,22 @@ pub enum UserKind {
     Meta,
 }
 
-/// One answer of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolResult {
     /// The id of the call.
     pub id: String,
     pub is_error: bool,
-    /// The start and the end of its text, at most [`RESULT_CAP`] bytes, with [`GAP`] between them where it is
-    /// longer.
+    /// The beginning and the end of its text, at most [`RESULT_CAP`] bytes, with [`GAP`] between them if it
+    /// is longer.
     pub text: String,
 }
 
-/// Claude's structured form of an answer (`toolUseResult`), the fields that hopty uses.
+/// The fields of Claude's structured form of an answer (`toolUseResult`) that hopty uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResultDetail {
-    /// TaskCreate: the task that was made.
+    /// TaskCreate: the new task.
     pub created: Option<TaskRow>,
-    /// TaskUpdate: the status it has now.
+    /// TaskUpdate: the current status.
     pub status_now: Option<String>,
     /// TaskList: the whole list.
     pub tasks: Option<Vec<TaskRow>>,
@@ -301,23 +292,23 @@ pub struct ResultDetail {
     pub answers: Vec<(String, String)>,
     /// AskUserQuestion: what the person wrote instead of an answer.
     pub response: Option<String>,
-    /// AskUserQuestion: question and what the person wrote beside the answer.
+    /// AskUserQuestion: question, and what the person wrote beside the answer.
     pub notes: Vec<(String, String)>,
     /// Write: `create` or `update`.
     pub wrote: Option<String>,
-    /// The id of what goes on running behind this answer: a shell or an agent.
+    /// The id of what still runs behind this answer: a shell or an agent.
     pub running: Option<String>,
-    /// Where that writes its output.
+    /// The file with the output of that.
     pub output: Option<String>,
-    /// ExitPlanMode: the plan as it was approved, at most [`PLAN_CAP`] bytes.
+    /// ExitPlanMode: the approved plan, at most [`PLAN_CAP`] bytes.
     pub plan: Option<String>,
-    /// ExitPlanMode: Claude's own file of it.
+    /// ExitPlanMode: Claude's own file with the plan.
     pub plan_file: Option<String>,
-    /// The person refused the call (Claude's own words for it, which no tool can write here).
+    /// The person refused the call, in Claude's own words, which no tool can write here.
     pub refused: bool,
-    /// What the person said when they allowed or refused the call.
+    /// The person's comment when they allowed or refused the call.
     pub said: Option<String>,
-    /// Monitor: the id of its task. Tools for tasks have one, too.
+    /// Monitor: the id of its task. Task tools have one, too.
     pub task: Option<String>,
     /// CronCreate: the id of the job.
     pub job: Option<String>,
@@ -325,17 +316,16 @@ pub struct ResultDetail {
     pub schedule: Option<String>,
 }
 
-/// How many records a line held.
+/// How many records a line contained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordCount {
-    /// Records that were read.
     pub read: u32,
     /// Pieces that could not be read.
     pub bad: u32,
 }
 
 impl TranscriptLine {
-    /// Reads a line that holds one record. `None`: empty, or not a JSON object.
+    /// Reads a line that contains one record. `None` if it is empty or not a JSON object.
     pub fn parse(bytes: &[u8]) -> Option<TranscriptLine> {
         let mut first = None;
         TranscriptLine::parse_each(bytes, |line| {
@@ -344,8 +334,8 @@ impl TranscriptLine {
         first
     }
 
-    /// Reads every record of a line, in order: more than one when records were glued together or follow a
-    /// torn one.
+    /// Reads every record of a line, in order: more than one if records were glued together or follow a torn
+    /// one.
     pub fn parse_each(bytes: &[u8], mut each: impl FnMut(TranscriptLine)) -> RecordCount {
         let bytes = trim(bytes);
         if bytes.is_empty() {
@@ -355,7 +345,7 @@ impl TranscriptLine {
             each(TranscriptLine::Other);
             return RecordCount { read: 1, bad: 0 };
         }
-        // A struct would be read from a list too, so the bracket is looked at first.
+        // serde also reads a struct from a list, so check for the brace first.
         if bytes[0] == b'{'
             && let Ok(raw) = serde_json::from_slice::<RawRecord>(bytes)
         {
@@ -366,7 +356,7 @@ impl TranscriptLine {
     }
 }
 
-/// Without a byte-order mark, and without the NULs, spaces and carriage returns round the record.
+/// The record without a byte-order mark and without the NULs, spaces and carriage returns around it.
 pub(super) fn trim(bytes: &[u8]) -> &[u8] {
     let blank = |b: &u8| matches!(b, 0 | b' ' | b'\t' | b'\r' | b'\n');
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -375,9 +365,9 @@ pub(super) fn trim(bytes: &[u8]) -> &[u8] {
     &bytes[from..to]
 }
 
-/// Whether the line begins with a type that says nothing here: these are the big ones, and reading them would
-/// be most of the work. A quote inside a JSON string is escaped, so `}{"` can only be two records on one
-/// line, and the beginning of a record that matters can only be one that follows a torn one.
+/// Whether the line begins with a type that hopty does not use. These lines are the big ones, and reading
+/// them would be most of the work. A quote inside a JSON string is escaped, so `}{"` can only separate two
+/// records, and a record that matters can only begin behind a torn one.
 fn is_irrelevant(bytes: &[u8]) -> bool {
     let Some(rest) = bytes.strip_prefix(b"{\"type\":\"") else { return false };
     let Some(end) = rest.iter().take(64).position(|b| *b == b'"') else { return false };

@@ -1,7 +1,6 @@
-//! The JSON form of a transcript line, and what becomes of it.
+//! The JSON form of a transcript line, and its conversion.
 //!
-//! The structs list the fields that hopty uses and no other. The forms are those of 1.0.128 to 2.1.329
-//! (measured).
+//! The structs list only the fields that hopty uses, in the forms of 1.0.128 to 2.1.329 (measured).
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -22,33 +21,32 @@ use super::transcript_line::{
 use crate::core::redact::redact;
 use crate::core::text::safe_text::cut_words;
 
-/// How much of a conversation's name is kept, in bytes.
+/// How much of a conversation's title is kept, in bytes.
 const TITLE_CAP: usize = 400;
-/// How much of a failure's words is kept, in bytes.
+/// How much of an error's text is kept, in bytes.
 const SAID_CAP: usize = 200;
 
-/// What stands in the place of a structured answer when the person refused the call (2.1.331).
+/// What replaces a structured answer if the person refused the call (2.1.331).
 const REFUSED: &str = "User rejected tool use";
 
-/// What 2.1.332 writes on the line of a call that the person refused.
+/// The decision on the line of a call that the person refused (2.1.332).
 const REFUSED_BY_PERSON: &str = "user-rejected";
 
-/// How much of a command is kept, in bytes: what stands at its end says whose exit status it has.
+/// How much of a command is kept, in bytes: its end decides whose exit status it has.
 const COMMAND_CAP: usize = 4096;
 /// How much of a command is kept as its description, in bytes.
 const ABOUT_CAP: usize = 300;
-/// How much is kept of the fields that a server's tool was called with, in bytes.
+/// How much is kept of the arguments of a server's tool, in bytes.
 const REST_CAP: usize = 200;
 
-/// Beginnings of user lines that Claude writes for its own commands and their output. A command or skill
-/// whose text goes to the model begins with `<command-message>` and is a prompt: see [`typed_command`].
+/// How user lines begin that Claude writes for its own commands and their output. A command or skill whose
+/// text goes to the model begins with `<command-message>` and is a prompt: see [`typed_command`].
 const COMMANDS: [&str; 9] = [
     "<command-name>", "<command-message>", "<local-command-caveat>", "<local-command-stdout>",
     "<local-command-stderr>", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<user-memory-input>",
 ];
 
 impl RawRecord {
-    /// The line that this record is, by its `type`.
     pub(super) fn into_line(self) -> TranscriptLine {
         match self.r#type.0.as_deref() {
             Some("assistant") => TranscriptLine::Assistant(Box::new(self.into_assistant())),
@@ -119,73 +117,23 @@ impl RawRecord {
         }
     }
 
-    fn into_user(self) -> User {
-        let noted = self.is_meta.0 || self.is_compact_summary.0 || self.is_visible_in_transcript_only.0;
-        let origin = self.origin.0.and_then(|origin| origin.kind.0);
-        let source = self.prompt_source.0;
+    fn into_user(mut self) -> User {
+        let origin = self.origin.0.take().and_then(|origin| origin.kind.0);
+        let source = self.prompt_source.0.take();
         let is_typed = origin.as_deref() == Some("human");
-        let person =
+        let by_person =
             origin.as_deref().is_none_or(|kind| kind == "human") && source.as_deref() != Some("system");
-        let (mut prompt, mut results, mut images) = (String::new(), Vec::new(), 0);
-        match self.message.0.unwrap_or_default().content {
-            LooseContent::Plain(plain) => prompt = plain,
-            LooseContent::Blocks(blocks) => {
-                for block in blocks {
-                    match block.r#type.0.as_deref() {
-                        Some("tool_result") => results.push(block.into_result()),
-                        Some("image") => images += 1,
-                        Some("text") => {
-                            let text = block.text.0.unwrap_or_default();
-                            if !text.starts_with("<system-reminder>") && !text.starts_with("<ide_") {
-                                append(&mut prompt, &text);
-                            }
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            LooseContent::Nothing => {}
-        }
+        let (prompt, results, images) = self.message.0.take().unwrap_or_default().into_user_content();
         let kind = if self.is_compact_summary.0 && results.is_empty() {
             UserKind::Summary(prompt)
         } else if !results.is_empty() {
-            // No tool can write at the top of the line. Without a decision (before 2.1.332) what stands there
-            // counts as the person's.
-            let decided = self.permission_decision.0.and_then(|decision| decision.source.0);
-            let by_person = decided.is_none_or(|source| source.starts_with("user"));
-            let refused = self.tool_use_result.text.as_deref() == Some(REFUSED)
-                || by_person && self.tool_denial_kind.0.as_deref() == Some(REFUSED_BY_PERSON);
-            let is_comment = by_person && !prompt.starts_with("[Request interrupted") && !is_foreign(&prompt);
-            let comment = Some(prompt).filter(|said| is_comment && !said.trim().is_empty());
-            let detail = ResultDetail {
-                refused,
-                said: if refused { self.user_feedback.0.or(comment) } else { comment },
-                ..self.tool_use_result.object.unwrap_or_default().into_detail()
-            };
-            UserKind::ToolResults { results, detail: Box::new(detail) }
+            self.tool_results(prompt, results)
         } else if prompt.starts_with("[Request interrupted by user") {
             UserKind::Interrupted
-        } else if is_foreign(&prompt) && !is_typed || !person {
+        } else if is_foreign(&prompt) && !is_typed || !by_person {
             UserKind::Notification(prompt)
-        } else if !noted && let Some(command) = typed_command(&prompt) {
-            UserKind::Prompt(command)
-        } else if let Some(command) = tagged(&prompt, "bash-input").filter(|_| !noted) {
-            UserKind::ShellCommand(command)
-        } else if prompt.starts_with("<bash-stdout>") && !noted {
-            UserKind::ShellOutput(shell_output(&prompt))
-        } else if let Some(text) = tagged(&prompt, "user-memory-input").filter(|_| !noted) {
-            UserKind::Memory(text)
-        } else if let Some(words) = compact_words(&prompt).filter(|_| !noted) {
-            UserKind::Memory(words)
-        } else if let Some(files) = image_files(&prompt).filter(|_| noted) {
-            UserKind::ImageFiles(files)
-        } else if noted
-            || prompt.trim().is_empty() && images == 0
-            || COMMANDS.iter().any(|tag| prompt.starts_with(tag))
-        {
-            UserKind::Meta
         } else {
-            UserKind::Prompt(prompt)
+            self.persons_line(prompt, images)
         };
         User {
             kind,
@@ -200,10 +148,77 @@ impl RawRecord {
             interrupted_message: self.interrupted_message_id.0,
         }
     }
+
+    /// Answers of tools; `prompt` is the text beside them.
+    fn tool_results(&mut self, prompt: String, results: Vec<ToolResult>) -> UserKind {
+        // No tool can write at the top of the line. Without a decision (before 2.1.332), the text there
+        // counts as the person's.
+        let decided = self.permission_decision.0.take().and_then(|decision| decision.source.0);
+        let by_person = decided.is_none_or(|source| source.starts_with("user"));
+        let refused = self.tool_use_result.text.as_deref() == Some(REFUSED)
+            || by_person && self.tool_denial_kind.0.as_deref() == Some(REFUSED_BY_PERSON);
+        let is_comment = by_person && !prompt.starts_with("[Request interrupted") && !is_foreign(&prompt);
+        let comment = Some(prompt).filter(|said| is_comment && !said.trim().is_empty());
+        let detail = ResultDetail {
+            refused,
+            said: if refused { self.user_feedback.0.take().or(comment) } else { comment },
+            ..self.tool_use_result.object.take().unwrap_or_default().into_detail()
+        };
+        UserKind::ToolResults { results, detail: Box::new(detail) }
+    }
+
+    /// A line that the person typed, or that Claude wrote beside it.
+    fn persons_line(&self, prompt: String, images: usize) -> UserKind {
+        if self.is_meta.0 || self.is_compact_summary.0 || self.is_visible_in_transcript_only.0 {
+            return image_files(&prompt).map_or(UserKind::Meta, UserKind::ImageFiles);
+        }
+        if let Some(command) = typed_command(&prompt) {
+            UserKind::Prompt(command)
+        } else if let Some(command) = tagged(&prompt, "bash-input") {
+            UserKind::ShellCommand(command)
+        } else if prompt.starts_with("<bash-stdout>") {
+            UserKind::ShellOutput(shell_output(&prompt))
+        } else if let Some(text) = tagged(&prompt, "user-memory-input").or_else(|| compact_words(&prompt)) {
+            UserKind::Memory(text)
+        } else if prompt.trim().is_empty() && images == 0
+            || COMMANDS.iter().any(|tag| prompt.starts_with(tag))
+        {
+            UserKind::Meta
+        } else {
+            UserKind::Prompt(prompt)
+        }
+    }
+}
+
+impl RawMessage {
+    /// The text, the answers of tools and the number of images.
+    fn into_user_content(self) -> (String, Vec<ToolResult>, usize) {
+        let (mut text, mut results, mut images) = (String::new(), Vec::new(), 0);
+        match self.content {
+            LooseContent::Plain(plain) => text = plain,
+            LooseContent::Blocks(blocks) => {
+                for block in blocks {
+                    match block.r#type.0.as_deref() {
+                        Some("tool_result") => results.push(block.into_result()),
+                        Some("image") => images += 1,
+                        Some("text") => {
+                            let part = block.text.0.unwrap_or_default();
+                            if !part.starts_with("<system-reminder>") && !part.starts_with("<ide_") {
+                                append(&mut text, &part);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            LooseContent::Nothing => {}
+        }
+        (text, results, images)
+    }
 }
 
 impl RawAttached {
-    /// The lines that the person had selected in their editor, where the attachment is that.
+    /// The lines that the person had selected in their editor, if the attachment is a selection.
     fn into_selection(self) -> Option<SelectedLines> {
         let is_one = self.r#type.0.as_deref() == Some("selected_lines_in_ide");
         let file = self.display_path.0.or(self.filename.0).filter(|_| is_one)?;
@@ -211,14 +226,13 @@ impl RawAttached {
     }
 }
 
-/// The files that a line of Claude's names below a prompt with images (2.1.332); none where it is another
-/// line.
+/// The files that Claude's line below a prompt with images names (2.1.332); `None` for any other line.
 fn image_files(text: &str) -> Option<Vec<String>> {
     let file = |line: &str| Some(line.strip_prefix("[Image: source: ")?.strip_suffix(']')?.to_owned());
     text.lines().map(file).collect::<Option<Vec<_>>>().filter(|files| !files.is_empty())
 }
 
-/// What stands between the tags, where the text begins with the first of them.
+/// The text between the tags, if the text begins with the opening one.
 fn tagged(text: &str, tag: &str) -> Option<String> {
     let rest = text.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
     rest.split_once(&format!("</{tag}>")).map(|(inner, _)| inner.trim().to_owned())
@@ -285,7 +299,7 @@ impl RawBlock {
             LooseContent::Blocks(parts) => {
                 for part in parts.into_iter().filter_map(|part| part.text.0) {
                     append(&mut text, &part);
-                    // Cut only now and then: many small parts would be copied again and again.
+                    // Cut only from time to time, because many small parts would be copied again and again.
                     if text.len() > 4 * RESULT_CAP {
                         text = ends(&text, RESULT_HEAD, RESULT_TAIL);
                     }
@@ -333,7 +347,7 @@ impl RawQuestion {
         })
     }
 
-    /// What its options mean: the question, the label and the description of each that has one.
+    /// The question, label and description of each option that has a description.
     fn meanings(&self) -> impl Iterator<Item = ChosenMeaning> {
         self.options.0.iter().flatten().filter_map(|option| {
             let (label, meaning) = (option.label.0.clone()?, option.description.0.clone()?);
@@ -357,13 +371,12 @@ impl RawTask {
     }
 }
 
-/// A command or skill of the person's that Claude expands into a prompt, as it was typed: its name and what
-/// was given to it. Commands that Claude runs itself (`/clear`, `/model`) begin with `<command-name>`
-/// (measured on 2.1.332).
+/// A command or skill that Claude expands into a prompt, as the person typed it: its name and arguments.
+/// Commands that Claude runs itself (`/clear`, `/model`) begin with `<command-name>` (measured on 2.1.332).
 fn typed_command(line: &str) -> Option<String> {
     let (_, rest) = line.strip_prefix("<command-message>")?.split_once("</command-message>")?;
     let (name, rest) = rest.trim_start().strip_prefix("<command-name>")?.split_once("</command-name>")?;
-    // A skill that the model chose has no slash; hopty's own commands set no work.
+    // A skill that the model chose has no slash. hopty's own commands ask for no work.
     let plain = name.strip_prefix('/')?;
     if plain.split_once(':').is_some_and(|(plugin, _)| plugin == PLUGIN_NAME) {
         return None;
@@ -373,15 +386,15 @@ fn typed_command(line: &str) -> Option<String> {
     Some(format!("{name} {given}").trim_end().to_owned())
 }
 
-/// What a command of the person's printed, both of its streams.
+/// The output of a command that the person ran, both streams.
 fn shell_output(line: &str) -> String {
     let line = line.trim_start_matches("<bash-stdout>").trim_end();
     let line = line.strip_suffix("</bash-stderr>").unwrap_or(line);
     ends(&line.replacen("</bash-stdout><bash-stderr>", "\n", 1), RESULT_HEAD, RESULT_TAIL)
 }
 
-/// What the person asks to be kept when they compact a conversation: `/compact keep the ports`. Claude runs
-/// the command itself, the words are theirs.
+/// What the person wants to keep when they compact the conversation: `/compact keep the ports`. Claude runs
+/// the command itself, but the words are the person's.
 fn compact_words(line: &str) -> Option<String> {
     let rest = line.strip_prefix("<command-name>/compact</command-name>")?;
     let (_, given) = rest.split_once("<command-args>")?;
@@ -500,7 +513,7 @@ struct RawInput {
     name: Text<200>,
     cron: Text<200>,
     id: Text<64>,
-    /// Files and their parts are read over.
+    /// Skips files and their parts.
     #[serde(rename = "old_string")]
     _old_string: IgnoredAny,
     #[serde(rename = "new_string")]

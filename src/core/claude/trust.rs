@@ -1,9 +1,9 @@
-//! Whether Claude has been told to trust a directory, by its own record in `.claude.json`.
+//! Whether the person trusts a directory, by Claude's own record in `.claude.json`.
 
 use serde_json::Value;
 
 /// Whether the record of one of `places` says that its trust dialog was accepted. `state` is the text of
-/// `.claude.json`; one that is no JSON accepts nothing.
+/// `.claude.json`; invalid JSON accepts nothing.
 pub fn is_accepted(state: &[u8], places: &[String]) -> bool {
     let Ok(state) = serde_json::from_slice::<Value>(state) else { return false };
     let accepted =

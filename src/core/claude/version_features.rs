@@ -1,26 +1,26 @@
-//! What a version of Claude Code offers a supervisor: which hooks it may be given for one launch, and what a
-//! person is told when that is less than all. From [`FULL`] on everything works.
+//! The features of a version of Claude Code: the hooks for a launch, and the message for the person if
+//! something is missing. From [`FULL`] on everything works.
 //!
-//! It reads no settings; whether hooks are switched off is given in.
+//! It reads no settings: the caller says whether hooks are switched off.
 
 use serde::{Deserialize, Serialize};
 
 /// The first version on which everything was measured to work: PostToolBatch, the sessions file, messages in
 /// Stop.
 pub const FULL: [u32; 3] = [2, 1, 197];
-/// The first version that was measured to take a plugin directory. 1.0.128 refuses the option and ends.
+/// The first version that was measured to accept a plugin directory. 1.0.128 refuses the option and exits.
 pub const PLUGINS: [u32; 3] = [2, 0, 76];
-/// The first version that takes `--name`; 2.1.75 refuses the option and ends (measured).
+/// The first version that accepts `--name`; 2.1.75 refuses the option and exits (measured).
 pub const NAMES: [u32; 3] = [2, 1, 76];
-/// The first version that was measured to send the system prompt which stands in a conversation's transcript,
-/// and to take the option that prevents it.
+/// The first version that was measured to send the system prompt that is in a conversation's transcript, and
+/// to accept the option that prevents it.
 pub const PROMPT_SNAPSHOTS: [u32; 3] = [2, 1, 329];
-/// The first version that was measured to take no Enter in a dialog's first second; 2.1.300 takes one for its
-/// answer before it has drawn the dialog.
+/// The first version that was measured to ignore Enter in the first second of a dialog. 2.1.300 takes an
+/// Enter for the answer before it has drawn the dialog.
 pub const PATIENT: [u32; 3] = [2, 1, 329];
 
-/// The newest version that was measured. It draws anew what is on its screen when that has another size,
-/// and its status line 0.3 s later; an old one clears the terminal's history for it.
+/// The newest version that was measured. When the size changes, it redraws its screen, and its status line
+/// 0.3 s later. An old version clears the terminal's scrollback for that.
 pub const NEWEST: [u32; 3] = [2, 1, 332];
 
 /// Which hooks Claude is given.
@@ -32,12 +32,12 @@ pub enum HookSet {
     /// All that hopty uses.
     #[default]
     Full,
-    /// What 2.0.76 knows. One event that it does not know silences all hooks of a plugin there (measured), so
-    /// there is PostToolUse instead of PostToolBatch.
+    /// Those of 2.0.76. One unknown event disables all hooks of a plugin there (measured), so PostToolUse
+    /// replaces PostToolBatch.
     Old,
 }
 
-/// Why no hooks of hopty's will run.
+/// Why no hooks of hopty's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HooksOff {
     /// `[hooks] inject = false` or `--no-inject`.
@@ -48,46 +48,44 @@ pub enum HooksOff {
     SafeMode,
     /// `disableAllHooks` in the settings that Claude reads.
     Settings,
-    /// Claude makes `plugins` in its directory before it runs any hook of a launch, and cannot (measured on
-    /// 2.1.332).
+    /// Before it runs any hook of a launch, Claude creates `plugins` in its directory, and it cannot
+    /// (measured on 2.1.332).
     Unwritable {
-        /// What cannot be written, and why.
+        /// What is not writable, and why.
         why: String,
-        /// Whether transcripts and handoffs can be written all the same.
+        /// Whether transcripts and handoffs are writable nevertheless.
         handover: bool,
     },
 }
 
-/// What a launch can rely on.
+/// The features that a launch can rely on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaudeFeatures {
-    /// The hooks that are given.
+    /// The hooks that are passed to Claude.
     pub hooks: HookSet,
-    /// They are not counted on: something switches hooks off. They are given all the same where only settings
-    /// say so, because a person may switch them on again in the running Claude.
+    /// Something switches hooks off, so they are not relied on. If only settings do so, the hooks are passed
+    /// all the same: the person may switch them on again in the running Claude.
     pub off: bool,
-    /// A prompt is submitted only while Claude is idle: an Enter while it works may be taken for the answer
-    /// to a dialog.
+    /// A prompt is submitted only while Claude is idle: while it works, Enter may answer a dialog.
     #[serde(default)]
     pub submit_when_idle: bool,
-    /// A conversation may be given a name (`--name`).
+    /// A conversation may have a title (`--name`).
     #[serde(default)]
     pub names: bool,
-    /// It may be told to make its system prompt anew when it resumes a conversation
-    /// (`--system-prompt-snapshot`).
+    /// Claude can make its system prompt anew when it resumes a conversation (`--system-prompt-snapshot`).
     #[serde(default)]
     pub renews_system_prompt: bool,
-    /// Another size for a moment makes it draw its status line anew, and does nothing else.
+    /// Another size for a moment makes Claude redraw its status line, and nothing else.
     #[serde(default)]
     pub redraws_status_line: bool,
-    /// Why nothing can be handed over.
+    /// Why no hand-over is possible.
     #[serde(default)]
     pub no_handover: Option<String>,
-    /// What a person is told; `None` when nothing is missing.
+    /// The message for the person; `None` if nothing is missing.
     pub limited: Option<String>,
 }
 
-/// What a version offers. An unknown version counts as new.
+/// The features of a version. An unknown version counts as new.
 pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
     let number = version.and_then(parse).unwrap_or(NEWEST);
     let named = version.unwrap_or_default();
@@ -140,7 +138,7 @@ pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
     }
 }
 
-/// Three numbers, whatever follows them.
+/// The first three numbers.
 fn parse(version: &str) -> Option<[u32; 3]> {
     let plain = version.split(['-', '+']).next()?;
     let mut parts = plain.split('.').map(str::parse);
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_counts_as_new() {
+    fn an_unknown_version_counts_as_new() {
         for version in [None, Some(""), Some("2.1"), Some("x.y.z"), Some("99999999999.0.0")] {
             let new = ClaudeFeatures {
                 names: true,

@@ -1,6 +1,6 @@
-//! What source documents 001 and 002 print between two sessions, for those who configured them.
+//! The messages of source documents 001 and 002 between two sessions, for people who configured them.
 //!
-//! hopty is the orchestrator of these messages: nothing has to be typed for the next session to begin.
+//! hopty itself is their orchestrator: the next session begins without anybody typing.
 
 use super::layouts::{Material, checkpoint};
 use crate::core::handoff::checkpoint::Phases;
@@ -9,7 +9,7 @@ use crate::core::text::safe_text::{cut_chars, safe_line, thousands};
 
 /// The width of a rule, in columns.
 const RULE: usize = 62;
-/// How much of the task is shown, in characters.
+/// How much of the task is printed, in characters.
 const TASK: usize = 50;
 
 /// `=== Auto-restarting (#N) ===`, the banner of source document 001.
@@ -17,7 +17,7 @@ pub fn banner(restart: u32) -> String {
     format!("\n=== Auto-restarting (#{restart}) ===\n\n")
 }
 
-/// What is said when level `warn` is crossed.
+/// The notice when level `warn` is crossed.
 pub fn approaching(percent: u64) -> String {
     format!("Token usage: {percent}% - approaching limit")
 }
@@ -56,7 +56,7 @@ pub fn handing_over(of: &Material) -> String {
     )
 }
 
-/// What is said when the next session begins.
+/// The message when the next session begins.
 pub fn resuming(id: &HandoffId, task: &str, phases: Phases) -> String {
     let rule = "═".repeat(RULE);
     let task = cut_chars(&safe_line(task), TASK);
@@ -83,7 +83,7 @@ fn percent(tokens: u64, window: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::layouts::tests::material;
+    use super::super::layouts::material;
     use super::*;
     use crate::core::handoff::document::tests::capture;
 

@@ -1,4 +1,4 @@
-//! `.context-status`: how full the context window is, in the words of source document 001.
+//! `.context-status`: the context usage in the words of source document 001.
 
 use crate::core::config::Levels;
 use crate::core::context_level::{Fill, Level};
@@ -6,7 +6,7 @@ use crate::core::context_level::{Fill, Level};
 /// The file in Claude's directory.
 pub const FILE: &str = ".context-status";
 
-/// `STATUS:SIZE`, its line.
+/// The file's line, `STATUS:SIZE`.
 pub fn context_status(fill: &Fill, levels: &Levels) -> String {
     let word = match fill.level(levels) {
         Level::Ok => "OK",

@@ -1,15 +1,15 @@
 //! The configuration files of the source documents, read only when their profile is chosen.
 //!
-//! They belong to other programs: what else stands in them is passed over, and they are never written.
+//! They belong to other programs: unknown content is skipped, and the files are never written.
 
 use crate::core::config::Profile;
 
-/// A value that stands in one of these files, in hopty's own terms.
+/// A value from one of these files, as a setting of hopty's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::core) struct ProfileSetting {
-    /// The key that it sets: `context.ask`.
+    /// The key that it sets, such as `context.ask`.
     pub(in crate::core) key: &'static str,
-    /// Its value, in the form of an environment variable; what is no such value is left as it stands, for the
+    /// The value in the form of an environment variable. An invalid value stays unchanged, for the error
     /// message.
     pub(in crate::core) value: String,
     /// Its line, from 1.
@@ -17,7 +17,7 @@ pub(in crate::core) struct ProfileSetting {
 }
 
 impl Profile {
-    /// What `text`, the file of this profile's document, sets.
+    /// The settings in `text`, the file of this profile's document.
     pub(in crate::core) fn settings_of_file(self, text: &str) -> Vec<ProfileSetting> {
         match self {
             Profile::S2 => of_the_orchestrator(text),
@@ -47,7 +47,7 @@ fn of_the_question(text: &str) -> Vec<ProfileSetting> {
 fn of_the_orchestrator(text: &str) -> Vec<ProfileSetting> {
     let entries = entries(text);
     let of = |path: &[&str]| entries.iter().rev().find(|entry| entry.path == path);
-    // Thresholds are parts of this many tokens, where it is given.
+    // If it is given, thresholds are shares of this number of tokens.
     let budget = of(&["handoff", "max_tokens"]);
     let level =
         |part: f64| match budget.map(|entry| (entry.value, entry.value.replace('_', "").parse::<f64>())) {
@@ -85,15 +85,15 @@ fn of_the_orchestrator(text: &str) -> Vec<ProfileSetting> {
     found
 }
 
-/// `key: value` with the keys that it stands under.
+/// `key: value` with the keys above it.
 struct ProfileLine<'a> {
     path: Vec<&'a str>,
     value: &'a str,
     line: u32,
 }
 
-/// The entries of nested mappings; what has another form (lists, several documents, values over several
-/// lines) is none.
+/// The entries of nested mappings. Other forms (lists, several documents, values over several lines) are
+/// skipped.
 fn entries(text: &str) -> Vec<ProfileLine<'_>> {
     let mut above: Vec<(usize, &str)> = Vec::new();
     let mut entries = Vec::new();
@@ -120,7 +120,7 @@ fn entries(text: &str) -> Vec<ProfileLine<'_>> {
     entries
 }
 
-/// Mappings within each other that are followed; those that are read are three deep.
+/// How many levels of mappings are followed; the known files have three.
 const DEPTH: usize = 8;
 
 /// A word without its quotes and the comment behind it.
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!((handoff.decisions, handoff.gotchas, handoff.diff), (7, 2, false));
         assert_eq!(restart.mode, RestartMode::Manual, "it does not go on by itself");
         assert_eq!(read("", YAML).config, Config::default(), "not without it");
-        // As the document has it: parts of a number of tokens.
+        // The form of the document: shares of a number of tokens.
         let sample = "handoff:\n  threshold: 0.80        # 80% of max tokens\n  max_tokens: 100_000\n";
         let Config { context, .. } = read("context.profile = 's2'", sample).config;
         assert_eq!((context.warn.tokens, context.handoff.tokens), (Some(70_000), Some(80_000)));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_is_told_with_its_place_and_left_out() {
+    fn an_invalid_value_is_reported_with_its_place_and_left_out() {
         let with = read("context.profile = 's3'", "THRESHOLD=$((3*20))\nSNOOZE_DURATION=-1\n");
         let told: Vec<String> = with.problems.iter().map(ToString::to_string).collect();
         assert!(told[0].starts_with("theirs:1: context.ask = "), "{told:?}");

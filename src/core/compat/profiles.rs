@@ -1,11 +1,11 @@
-//! Profiles: the levels and the mode that each of the source documents worked with.
+//! Profiles: the levels and the mode of each source document.
 
 use std::path::{Path, PathBuf};
 
 use crate::core::config::{Levels, Profile, RestartMode, Threshold};
 
 impl Profile {
-    /// The configuration file of its source document, if it has one. `claude`: Claude's directory.
+    /// The configuration file of its source document, if there is one. `claude` is Claude's directory.
     #[must_use]
     pub fn file(self, claude: &Path, project: &Path) -> Option<PathBuf> {
         match self {
@@ -15,23 +15,22 @@ impl Profile {
         }
     }
 
-    /// Whether the file of its source document lies in the project, and so may have come with a clone.
+    /// Whether that file is in the project, and so may have come with a clone.
     #[must_use]
     pub fn file_is_of_project(self) -> bool {
         self == Profile::S2
     }
 
-    /// The mode this profile puts in the place of the default: who worked by the third document was asked.
+    /// The mode that replaces the default: the third document asks.
     #[must_use]
     pub fn mode(self) -> Option<RestartMode> {
         (self == Profile::S3).then_some(RestartMode::Ask)
     }
 
-    /// The levels this profile puts in the place of the defaults. A level that any layer sets by name keeps
-    /// its own value.
+    /// The levels that replace the defaults. A level that any layer sets by name keeps its own value.
     #[must_use]
     pub fn levels(self) -> Levels {
-        // Their EARLY_WARN only tells, WARN asks to wrap up, CRITICAL hands over.
+        // In these scripts EARLY_WARN only informs, WARN asks to finish, CRITICAL hands over.
         let kb = |early, warn, critical| Levels {
             ask: Threshold::kb(early),
             warn: Threshold::kb(warn),

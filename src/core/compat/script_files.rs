@@ -1,6 +1,6 @@
-//! The small files by which scripts and hopty talk: `.restart-session`, `.current-session`.
+//! The small files between scripts and hopty: `.restart-session` and `.current-session`.
 //!
-//! Reading them is hostile input: whatever they hold, the worst that follows is a line in the journal.
+//! The input is hostile: whatever the files contain, the worst result is a line in the journal.
 
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::restart_signal::RestartSignal;
@@ -10,8 +10,8 @@ pub const RESTART_SESSION: &str = ".restart-session";
 /// The largest signal file that is read, in bytes.
 pub const MAX_BYTES: usize = 8192;
 
-/// What `.restart-session` says: `uuid:dir`, a bare `uuid`, or an absolute directory (`$PWD`, the form of
-/// the second source document).
+/// Reads `.restart-session`: `uuid:dir`, a bare `uuid`, or an absolute directory (`$PWD`, the form of the
+/// second source document).
 pub fn restart_session(content: &[u8]) -> RestartSignal {
     let malformed = |reason: &str| RestartSignal::Malformed { reason: reason.to_owned() };
     if content.len() > MAX_BYTES {
@@ -50,7 +50,6 @@ pub fn restart_session(content: &[u8]) -> RestartSignal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CurrentSession {
     pub conversation: ConversationId,
-    /// The path of its transcript.
     pub transcript: String,
 }
 

@@ -1,5 +1,5 @@
-//! What happens in a session, and what the source documents' forms make of it. One door: the host reports
-//! what happened, and does the [`CompatWork`] that comes back. Without a configured form nothing comes back.
+//! The only way into this module: the host reports what happens in a session, and does the [`CompatWork`]
+//! that is returned. Without a configured form nothing is returned.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::layouts::Material;
 use super::layouts::memory::{self, MemoryReason};
 use super::layouts::memory_layout::copy_names;
 use super::script_files::CurrentSession;
-use super::session_log::{About, FILE, lines};
+use super::session_log::{FILE, SessionLogContext, lines};
 use super::watched_files::WatchedFiles;
 use crate::core::claude::hooks::HookInput;
 use crate::core::config::{Config, Layout, Levels, Profile};
@@ -21,7 +21,7 @@ use crate::core::supervisor::action::{Decision, DecisionKind, HookAnswer};
 use crate::core::supervisor::event::HookEvent;
 use crate::core::time::WallTime;
 
-/// What the host writes for a form.
+/// What the host writes for the forms of the source documents.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CompatWork {
     /// The handoff in these layouts.
@@ -56,12 +56,12 @@ pub struct SessionCompat {
     last_end: String,
     /// The last content of `.context-status`.
     context_status: String,
-    /// What is printed above the first run.
+    /// The text above the first run.
     resume_box: Option<String>,
 }
 
 impl SessionCompat {
-    /// What hopty alone writes below a project; a directory ends in `/`.
+    /// Files that only hopty writes below a project; a directory ends in `/`.
     pub const OWN_FILES: [&str; 3] =
         [".claude/claudikins-acm/", ".claude/auto-execution/.handoff-requested", ".claude/memory/raw/"];
 
@@ -120,7 +120,7 @@ impl SessionCompat {
         self.signal_files.then(|| CompatWork::WriteFile(CurrentSession::FILE, of()))
     }
 
-    /// The context usage, and the levels. Work comes of it when it is another line.
+    /// The context usage, and the levels. Returns work only if the line has changed.
     pub fn context_usage(&mut self, of: impl FnOnce() -> (Fill, Levels)) -> Option<CompatWork> {
         let (fill, levels) = self.signal_files.then(of)?;
         let text = context_status(&fill, &levels) + "\n";
@@ -137,14 +137,19 @@ impl SessionCompat {
     }
 
     /// The supervisor decided something. `about` is completed here.
-    pub fn decided(&mut self, decision: &Decision, about: impl FnOnce() -> About) -> Option<CompatWork> {
+    pub fn decided(
+        &mut self,
+        decision: &Decision,
+        about: impl FnOnce() -> SessionLogContext,
+    ) -> Option<CompatWork> {
         if decision.kind == DecisionKind::RunEnded {
             self.last_end.clone_from(&decision.sentence);
         }
         if !self.session_log {
             return None;
         }
-        let about = About { command: self.command.clone(), before: self.last_end.clone(), ..about() };
+        let about =
+            SessionLogContext { command: self.command.clone(), before: self.last_end.clone(), ..about() };
         let lines = lines(decision, &about);
         (!lines.is_empty()).then_some(CompatWork::AppendLines(FILE, lines))
     }
@@ -201,7 +206,7 @@ impl SessionCompat {
         Some(CompatWork::CopyTranscript(reason, path))
     }
 
-    /// The copy that was to be made is, at this path if there was anything to copy; or it failed.
+    /// The copy was made, at this path if there was anything to copy; or it failed.
     pub fn copied(&mut self, due: &Path, made: Option<PathBuf>) {
         self.due_copies.retain(|path| path != due);
         self.pending_copy = made.or(self.pending_copy.take());
@@ -221,9 +226,9 @@ impl SessionCompat {
         self.pending_copy = copy;
     }
 
-    /// What a new conversation is told about a copy that nobody has reviewed, or that is being made. One that
-    /// continues from a handoff does not need it.
-    pub fn told_at_start(&self, call: &HookInput, with: &HookAnswer) -> Option<String> {
+    /// The text for a new conversation about a copy that nobody has reviewed, or that is being made. A
+    /// conversation that continues from a handoff does not need it.
+    pub fn copy_reminder(&self, call: &HookInput, with: &HookAnswer) -> Option<String> {
         let begins =
             call.hook.event == HookEvent::SessionStart && !call.hook.agent && *with == HookAnswer::Nothing;
         if !begins || !self.has(Layout::Memory) {
@@ -233,7 +238,7 @@ impl SessionCompat {
         copy.map(|path| memory::pending(&path.to_string_lossy()))
     }
 
-    /// The session begins from a handoff. `progress`: its task, and how far that is.
+    /// The session begins from a handoff. `progress`: its task, and how much of it is done.
     pub fn begins_from(&mut self, id: &HandoffId, progress: impl FnOnce() -> (String, Phases)) {
         if self.prints_boxes() {
             let (task, phases) = progress();
@@ -241,7 +246,7 @@ impl SessionCompat {
         }
     }
 
-    /// What is printed above the first run, once.
+    /// The text above the first run, returned once.
     pub fn take_resume_box(&mut self) -> Option<String> {
         self.resume_box.take()
     }
@@ -267,7 +272,7 @@ fn on_terminal(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::layouts::tests::material;
+    use super::super::layouts::material;
     use super::*;
     use crate::core::claude::hooks;
     use serde_json::json;
@@ -287,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_of_anything_without_a_form() {
+    fn without_a_configured_form_nothing_is_returned() {
         let mut none = SessionCompat::default();
         let id: ConversationId = CONVERSATION.parse().unwrap();
         let of = material();
@@ -338,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_conversation_is_copied_once_and_the_next_one_is_told() {
+    fn the_end_of_a_conversation_is_copied_once_and_announced_to_the_next_one() {
         let mut copies = compat(&[Layout::Memory], Profile::Default);
         let id: ConversationId = CONVERSATION.parse().unwrap();
         let (project, now) = (Path::new("/p"), WallTime(0));
@@ -361,7 +366,7 @@ mod tests {
         };
         assert_ne!(first, second, "two of one second have two names");
         let start = call("SessionStart");
-        let told = |copies: &SessionCompat| copies.told_at_start(&start, &HookAnswer::Nothing);
+        let told = |copies: &SessionCompat| copies.copy_reminder(&start, &HookAnswer::Nothing);
         assert!(told(&copies).unwrap().contains(second.to_str().unwrap()), "one that is being made");
         copies.copied(&second, None);
         copies.copied(&first, Some("/p/made.jsonl".into()));

@@ -1,8 +1,7 @@
-//! The lines of `auto-session.log`, the log of source document 001: `[YYYY-MM-DD HH:MM:SS] …`, in local
-//! time.
+//! The lines of `auto-session.log`, the log of source document 001: `[YYYY-MM-DD HH:MM:SS] …`, in local time.
 //!
-//! Each is made from a decision of the journal, which has the whole story; the log is for who follows it with
-//! `tail -f`.
+//! Each comes from a decision of the journal, which has more details; the log is for people who follow it
+//! with `tail -f`.
 
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::EndCause;
@@ -13,17 +12,17 @@ pub const FILE: &str = "auto-session.log";
 /// The longest command that is written, in characters.
 const COMMAND: usize = 500;
 
-/// What the log says beside the decision.
+/// The facts that the log adds to a decision.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct SessionLogContext {
     /// The host, which is also the monitor.
     pub pid: u32,
-    /// The directory of the work.
+    /// The working directory.
     pub dir: String,
     pub channel: String,
-    /// The program and the arguments of the run at hand; secrets are hidden here.
+    /// The program and the arguments of the current run; secrets are replaced here.
     pub command: String,
-    /// How the run before ended, in a sentence.
+    /// How the previous run ended, in a sentence.
     pub before: String,
     /// How often the program was replaced so far.
     pub restarts: u32,
@@ -31,8 +30,8 @@ pub struct About {
     pub code: u8,
 }
 
-/// What a decision adds to the log, each line without its time; nothing for most.
-pub fn lines(decision: &Decision, about: &About) -> Vec<String> {
+/// The lines for a decision, without their time; empty for most.
+pub fn lines(decision: &Decision, about: &SessionLogContext) -> Vec<String> {
     let command = || cut_chars(&safe_line(&about.command), COMMAND);
     let mut texts = Vec::new();
     match decision.kind {
@@ -88,7 +87,7 @@ mod tests {
             sentence: "It\nwas so.".to_owned(),
             because: Vec::new(),
         };
-        let about = About {
+        let about = SessionLogContext {
             pid: 7,
             dir: "/home/u/proj".into(),
             channel: "web".into(),

@@ -1,4 +1,4 @@
-//! The files of other programs that a session reads whenever they change: where they are, and what they say.
+//! The files of other programs that a session reads whenever they change: their places, and what they say.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,6 @@ use crate::core::supervisor::restart_signal::{RestartSignal, SignalFile};
 /// The longest `state.yaml` that is read, in bytes.
 const MAX_STATE: u64 = 64 << 10;
 
-/// One of these files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompatFile {
     /// `.restart-session` in Claude's directory, or an orchestrator's `.handoff-requested`.
@@ -51,7 +50,7 @@ impl CompatFile {
     }
 }
 
-/// What a file says.
+/// The content of a watched file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileReport {
     /// A restart is asked for.
@@ -75,7 +74,7 @@ pub struct WatchedFiles {
 }
 
 impl WatchedFiles {
-    /// Those of a session: `.restart-session`, and those of an orchestrator.
+    /// The files of a session: `.restart-session`, and those of an orchestrator.
     #[must_use]
     pub(super) fn new(restart_session: bool, of_orchestrator: bool) -> Self {
         let user = restart_session.then_some(CompatFile::Signal(SignalFile::OfUser));
@@ -84,7 +83,7 @@ impl WatchedFiles {
         WatchedFiles { files: user.into_iter().chain(project).collect(), ..WatchedFiles::default() }
     }
 
-    /// A file has changed. `content`: what is in it now, `None` when it is gone, or why it is not read.
+    /// A file has changed. `content` is its new text, `None` if it is gone, or the reason why it is not read.
     /// `fresh`: it was written in this session.
     pub fn changed(
         &mut self,

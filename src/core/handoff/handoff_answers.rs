@@ -10,7 +10,7 @@ use super::note::Note;
 use crate::core::claude::lenient_json::ends;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::transcript_facts::{
-    EarlierAnswer, REPLY_CAP, StatedDecision, TranscriptFacts, says_much, tells_finding,
+    EarlierAnswer, REPLY_CAP, StatedDecision, TranscriptFacts, is_informative, reports_finding,
 };
 use crate::core::text::safe_text::{cut_chars, safe_line};
 
@@ -124,7 +124,7 @@ impl HandoffAnswers {
             .map(|last| EarlierAnswer { text: ends(&self.last, AGREED_BYTES / 2, AGREED_BYTES / 2), ..last });
         let of_text = |text: &String| EarlierAnswer { text: text.clone(), ..EarlierAnswer::default() };
         let findings = self.findings.iter().rev().filter(|_| !turn_ended);
-        let findings = findings.filter(|text| says_much(text)).take(FINDINGS_CAP).map(of_text);
+        let findings = findings.filter(|text| is_informative(text)).take(FINDINGS_CAP).map(of_text);
         let stated = self.stated.iter().rev().map(|one| EarlierAnswer {
             text: one.text.clone(),
             reply: one.reply.clone(),
@@ -134,14 +134,14 @@ impl HandoffAnswers {
             self.earlier.iter().rev().map(|one| EarlierAnswer { awaits_reply: false, ..one.clone() });
         let all = last.into_iter().chain(findings).chain(answers).chain(stated);
         let mut kept: Vec<EarlierAnswer> = Vec::new();
-        for one in all.chain(self.before.iter().cloned()).filter(|one| says_much(&one.text)) {
+        for one in all.chain(self.before.iter().cloned()).filter(|one| is_informative(&one.text)) {
             if !kept.iter().any(|known| known.text.contains(&one.text)) {
                 kept.push(one);
             }
         }
         drop_short_ones(&mut kept);
         kept.truncate(ANSWERS_CAP);
-        let found = self.findings.iter().rev().filter(|text| tells_finding(text));
+        let found = self.findings.iter().rev().filter(|text| reports_finding(text));
         for text in found.chain(self.findings_before.iter().rev()).take(FINDINGS_CAP) {
             if !kept.iter().any(|known| known.text.contains(text)) {
                 kept.push(of_text(text));

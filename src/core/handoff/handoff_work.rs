@@ -93,7 +93,7 @@ impl HandoffSteps {
 
     /// Calls for the next handoff that are in no other list, a line each, newest first.
     pub fn to_pass_on(&self) -> Vec<String> {
-        let here = self.here.iter().rev().filter(|done| !done.step.looked && !done.step.is_told_elsewhere());
+        let here = self.here.iter().rev().filter(|done| !done.step.looked && !done.step.has_own_list());
         let mut forms: HashMap<String, usize> = HashMap::new();
         let mut kept: Vec<String> = Vec::new();
         for line in here.map(recent_activity::line).chain(self.before.iter().cloned()) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::core::claude::transcript_facts::tells_of_an_error;
+use crate::core::claude::transcript_facts::mentions_error;
 
 /// A longer run is folded.
 const RUN: usize = 6;
@@ -43,7 +43,7 @@ pub fn folded(text: &str) -> Cow<'_, str> {
 /// Whether a line reports an error, which may be why the log was pasted.
 fn reports_error(line: &str) -> bool {
     let word = |word: &str| matches!(word, "CRIT" | "CRITICAL" | "PANIC" | "ALERT" | "EMERG");
-    tells_of_an_error(line.trim()) || line.split(|c: char| !c.is_alphanumeric()).any(word)
+    mentions_error(line.trim()) || line.split(|c: char| !c.is_alphanumeric()).any(word)
 }
 
 /// The common form of similar lines: for a line of a log its time, unless `whole`, because its text differs.

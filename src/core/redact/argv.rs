@@ -1,13 +1,13 @@
-//! Secrets in the words of a command line as a program gets them.
+//! Replaces secrets in the arguments of a program.
 
 use super::{redact, secret_kind::marks};
 
-/// Stand for blanks inside a word and inside a mark, while a blank stands between words.
+/// Placeholders for a blank inside a word and inside a mark, while blanks separate words.
 const IN_WORD: char = '\u{1}';
 const IN_MARK: char = '\u{2}';
 
-/// The words of a command line without secrets, each in its place: what is one is known by its word, or by
-/// those before it (`--password X`, `mysql -pX`).
+/// The words of a command line with their secrets replaced, each in its place. A word, or the words before it
+/// (`--password X`, `mysql -pX`), identify a secret.
 pub fn redact_words(words: &[String]) -> Vec<String> {
     let alone: Vec<String> = words.iter().map(|word| redact(word)).collect();
     let one = |word: &String| {
@@ -29,7 +29,7 @@ pub fn redact_words(words: &[String]) -> Vec<String> {
     }
     let together: Vec<String> = shown.split(' ').map(|word| word.replace(IN_MARK, " ")).collect();
     if together.len() != words.len() {
-        // A secret reaches over several words: better none of them than a part of it.
+        // A secret spans several words: hide all of them rather than show a part.
         return words
             .iter()
             .take(1)
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_taken_out_of_its_own_word() {
+    fn a_secret_is_replaced_in_its_own_word() {
         let of =
             |line: &[&str]| redact_words(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         for line in [

@@ -1,7 +1,7 @@
-//! Passwords in the arguments of commands that are known to take them.
+//! Finds passwords in the arguments of known commands.
 //!
-//! A flag like `--password` is found by its name (`assigned`). Here are the short flags, which mean something
-//! else in every command, and the commands that take a password without one.
+//! `assignments` finds a flag such as `--password` by its name. Short flags are here, because they mean
+//! something else in every command, and so are commands that take a password without a flag.
 
 use super::SecretKind;
 use super::byte_scan::run_end;
@@ -9,7 +9,7 @@ use super::placeholders::is_placeholder;
 use super::secret_spans::SecretSpan;
 use super::secret_values::is_random;
 
-/// Flags that are followed by a password: the command, the flag, and whether the value sticks to it.
+/// Flags with a password: the command, the flag, and how the value is attached.
 const FLAGS: [(&str, &str, ValueAttachment); 33] = [
     ("sshpass", "-p", ValueAttachment::Either),
     ("mysql", "-p", ValueAttachment::Attached),
@@ -52,7 +52,7 @@ const OTHERS: [&str; 18] = [
     "rabbitmqctl", "wpa_passphrase", "ConvertTo-SecureString", "send", "lftp", "vault", "poetry", "rootpw",
 ];
 
-/// Whether a value stands in the same word as its flag.
+/// Whether the value is in the same word as its flag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ValueAttachment {
     Separate,
@@ -60,12 +60,12 @@ enum ValueAttachment {
     Attached,
 }
 
-/// How many quoted commands may stand in each other: `ssh h "bash -c 'x'"`.
+/// How deep quoted commands are followed: `ssh h "bash -c 'x'"`.
 const DEPTH: usize = 3;
-/// How many words of a line are looked at.
+/// How many words of a line are read.
 const WORDS: usize = 256;
 
-/// A word of a command line: where it begins, and whether it sticks to the one before it (`-p'X'`).
+/// A word of a command line: where it begins, and whether it is attached to the one before it (`-p'X'`).
 #[derive(Clone, Copy)]
 struct ShellWord<'a> {
     at: usize,
@@ -73,7 +73,7 @@ struct ShellWord<'a> {
     sticks: bool,
 }
 
-/// Finds them in `line`, which begins at `from` of the text.
+/// Finds the passwords in `line`, which begins at `from` of the text.
 pub(super) fn find(line: &str, from: usize, spans: &mut Vec<SecretSpan>) {
     let known =
         FLAGS.iter().any(|(name, ..)| line.contains(name)) || OTHERS.iter().any(|name| line.contains(name));
@@ -109,8 +109,7 @@ fn command_line(line: &str, from: usize, depth: usize, spans: &mut Vec<SecretSpa
     }
 }
 
-/// The name of the command in a word that may have a path, a prompt or the mark of a diff or a listing before
-/// it.
+/// The name of the command in a word, without a path, a prompt, or the mark of a diff or listing before it.
 fn name(word: &str) -> &str {
     let start = word
         .rfind(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
@@ -164,7 +163,7 @@ fn pair<'a>(command: &str, word: ShellWord<'a>, before: &str) -> Option<ShellWor
     (!name.is_empty() && !documented && is_password(password)).then(|| from(word, name.len() + 1))
 }
 
-/// A password that no flag names.
+/// A password without a flag.
 fn bare<'a>(command: &str, words: &[ShellWord<'a>], n: usize) -> Option<ShellWord<'a>> {
     let word = words[n];
     let before = |back: usize| n.checked_sub(back).map_or("", |n| words[n].text);
@@ -208,7 +207,7 @@ fn bare<'a>(command: &str, words: &[ShellWord<'a>], n: usize) -> Option<ShellWor
         }
         _ if before(1).to_ascii_lowercase().starts_with("/user:") && before(1).len() > 6 => word,
         "ConvertTo-SecureString" if matches!(name(before(1)), "ConvertTo-SecureString" | "String") => word,
-        // An answer of `expect` to the question for a password.
+        // The answer of `expect` to a password prompt.
         "send"
             if name(before(1)) == "send"
                 && words[..n].iter().any(|w| w.text.to_ascii_lowercase().contains("assword")) =>
@@ -220,12 +219,13 @@ fn bare<'a>(command: &str, words: &[ShellWord<'a>], n: usize) -> Option<ShellWor
     (is_password(value.text) && !value.text.starts_with('/')).then_some(value)
 }
 
-/// The words of a command line, without the quotes round them. A quote that is never closed is none.
+/// The words of a command line without the quotes around them. A quote that is never closed is an ordinary
+/// character.
 fn words(line: &str) -> Vec<ShellWord<'_>> {
     let bytes = line.as_bytes();
     let mut words = Vec::new();
     let mut at = 0;
-    // Where the last quote of each kind stands: behind it none can be closed.
+    // The last quote of each kind: behind it, none can be closed.
     let last = [b'"', b'\''].map(|quote| memchr::memrchr(quote, bytes).unwrap_or(0));
     while words.len() < WORDS && at < bytes.len() {
         let b = bytes[at];
@@ -233,7 +233,7 @@ fn words(line: &str) -> Vec<ShellWord<'_>> {
             at += 1;
             continue;
         }
-        // In a JSON string the line breaks are written as `\n`, in one within another as `\\n`.
+        // A JSON string has `\n` for a line break, a JSON string within another has `\\n`.
         let slashes = run_end(bytes, at, |b| b == b'\\') - at;
         if slashes > 0 && matches!(bytes.get(at + slashes), Some(b'n' | b'r' | b't')) {
             at += slashes + 1;
@@ -274,7 +274,7 @@ fn words(line: &str) -> Vec<ShellWord<'_>> {
     words
 }
 
-/// Where what a quote opened ends, and where its closing quote does; the quotes are escaped with so many
+/// Where a quoted text ends, and where its closing quote does. The quotes are escaped with this many
 /// backslashes.
 fn closing(bytes: &[u8], from: usize, quote: u8, slashes: usize) -> Option<(usize, usize)> {
     let mut before = 0;

@@ -1,4 +1,5 @@
-//! Places where credentials stand: headers, cookies, password files, and lines of commands (`commands`).
+//! Finds credentials by their place: in headers, cookies and password files, and in command lines
+//! (`command_secrets`).
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 
@@ -9,7 +10,7 @@ use super::secret_spans::SecretSpan;
 use super::secret_values::{ValueContext, ValuePlace, ValueQuoting, is_made_up, is_random, is_secret};
 use super::{SecretKind, command_secrets};
 
-/// The longest line whose words are looked at, in bytes; of a longer one its beginning.
+/// How much of a line is read for words, in bytes.
 const PLACE_LINE_MAX: usize = 4096;
 
 pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
@@ -18,7 +19,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
     for line in text.split('\n') {
         let looked = crate::core::text::safe_text::cut_bytes(line, PLACE_LINE_MAX);
         cookies(looked, line, from, spans);
-        // In a JSON string the line breaks are written as `\n`.
+        // A JSON string has `\n` for a line break.
         for part in line.split("\\n") {
             let at = from + offset_in(line, part);
             let looked = crate::core::text::safe_text::cut_bytes(part, PLACE_LINE_MAX);
@@ -45,7 +46,7 @@ fn schemes(text: &str, spans: &mut Vec<SecretSpan>) {
             continue;
         }
         let end = run_end(bytes, at, |b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-        // The letter of an escaped line break sticks to the word.
+        // The letter of an escaped line break belongs to no word.
         let escaped = at > 0 && bytes[at - 1] == b'\\' && matches!(bytes[at], b'n' | b'r' | b't');
         let word = &text[at + usize::from(escaped)..end];
         at = end;
@@ -64,7 +65,7 @@ fn schemes(text: &str, spans: &mut Vec<SecretSpan>) {
             continue;
         }
         if header {
-            // The scheme, where there is one, is the next word and stays.
+            // The scheme, if there is one, is the next word and stays.
             let word_end = run_end(bytes, from, |b| b.is_ascii_alphabetic());
             if bytes.get(word_end) == Some(&b' ') && word_end - from <= 16 && word_end > from {
                 from = word_end + 1;
@@ -74,7 +75,7 @@ fn schemes(text: &str, spans: &mut Vec<SecretSpan>) {
             b.is_ascii_alphanumeric()
                 || matches!(b, b'.' | b'_' | b'-' | b'+' | b'/' | b'=' | b'~' | b'%' | b':' | b'|')
         };
-        // The beginning of a value says what it is; it is hidden to its end.
+        // The beginning of a value decides; the value is hidden to its end.
         let to = run_end(&bytes[..bytes.len().min(from + 512)], from, in_value);
         let value = text[from..to].trim_end_matches(['.', ',', ':']);
         if bytes.get(to) == Some(&b'(') {
@@ -100,7 +101,7 @@ fn schemes(text: &str, spans: &mut Vec<SecretSpan>) {
     }
 }
 
-/// Whether it is base64 of `name:password`.
+/// Whether a text is base64 of `name:password`.
 fn is_pair(text: &str) -> bool {
     let decoded = (text.len() >= 8).then(|| BASE64_STANDARD.decode(text).ok()).flatten().unwrap_or_default();
     decoded.contains(&b':') && decoded.iter().all(|b| (0x20..0x7f).contains(b))
@@ -142,7 +143,7 @@ fn cookies(looked: &str, line: &str, from: usize, spans: &mut Vec<SecretSpan>) {
 
 /// `host:port:database:user:password`.
 fn pgpass(line: &str, from: usize, spans: &mut Vec<SecretSpan>) {
-    // A file that was shown with line numbers has them before the line.
+    // A file that was printed with line numbers has them before the line.
     let start = line.len()
         - line
             .trim_start_matches(|c: char| {
@@ -152,7 +153,7 @@ fn pgpass(line: &str, from: usize, spans: &mut Vec<SecretSpan>) {
             })
             .len();
     let start = if line[start..].starts_with([':', '.']) { 0 } else { start };
-    // A line that a search found has its file and its number before it.
+    // A search result has the file and line number before the line.
     let listed = line[start..].split_once(':').and_then(|(file, rest)| {
         let (number, rest) = rest.split_once(':')?;
         (file.contains(['/', '.'])
@@ -196,7 +197,7 @@ fn pgpass(line: &str, from: usize, spans: &mut Vec<SecretSpan>) {
 fn netrc(text: &str, spans: &mut Vec<SecretSpan>) {
     for (at, _) in text.match_indices("login") {
         let ahead = crate::core::text::safe_text::cut_bytes(&text[at..], 300);
-        // In a JSON string the line breaks are written as `\n`.
+        // A JSON string has `\n` for a line break.
         let plain = ahead.replace("\\n", "  ").replace(['\n', '\r', '\t'], " ");
         let mut words = words_at(&plain);
         let (Some((_, "login")), Some(_), Some((_, "password")), Some((from, value))) =
@@ -247,7 +248,7 @@ fn logins(text: &str, spans: &mut Vec<SecretSpan>) {
     }
 }
 
-/// The words of a text with their places.
+/// The words of a text with their offsets.
 fn words_at(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     text.split(' ').filter_map(move |word| {
@@ -258,7 +259,7 @@ fn words_at(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The secret that stands near an access key of AWS without a name: 40 characters of base64.
+/// The secret beside an AWS access key, which has no name: 40 characters of base64.
 fn aws_pairs(text: &str, spans: &mut Vec<SecretSpan>) {
     let bytes = text.as_bytes();
     let in_word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'+' | b'=' | b'_' | b'-');
@@ -287,7 +288,7 @@ fn aws_pairs(text: &str, spans: &mut Vec<SecretSpan>) {
     }
 }
 
-/// `"auth": "..."` of Docker, where the value is a name and a password in base64; `_auth=` of npm.
+/// Docker's `"auth": "..."`, with a name and a password in base64, and npm's `_auth=`.
 fn docker(text: &str, spans: &mut Vec<SecretSpan>) {
     let bytes = text.as_bytes();
     for (at, _) in text.match_indices("auth") {

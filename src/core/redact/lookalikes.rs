@@ -1,6 +1,6 @@
-//! More than 200 texts that look like secrets and hold none: they are to be kept as they are.
+//! More than 200 texts that look like secrets and contain none, so that they must stay.
 
-/// One a line; `\n` in it is two characters.
+/// One per line; `\n` in it is two characters.
 pub(super) const LOOKALIKES: &str = r#"commit 7427911c0f7a3c1e9c4b8a1d2e3f405162738495
 git show 779a8a0
 index 3b18e51..a4acccc 100644

@@ -1,8 +1,8 @@
-//! What stands for a value and is none: placeholders, references, code, words of types and of talk.
+//! Recognizes what is no value: placeholders, references, code, names of types and ordinary words.
 
 use super::secret_values::{distinct, is_dense, is_versioned, is_word_case};
 
-/// References, patterns to be filled in, and words that stand for a value.
+/// References, templates, and words that stand for a value.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let inner = lower.trim_matches(|c: char| !c.is_ascii_alphanumeric());
@@ -42,7 +42,7 @@ fn is_pattern(value: &str) -> bool {
     value.contains(['[', '(', '\\']) && PARTS.iter().any(|part| value.contains(part))
 }
 
-/// Nothing but `%s` and what joins them.
+/// Nothing but `%s` and punctuation between them.
 pub(super) fn is_format(value: &str) -> bool {
     value.contains("%s")
         && value.replace("%s", "").bytes().all(|b| b.is_ascii_punctuation() || b.is_ascii_whitespace())
@@ -90,7 +90,7 @@ pub(super) fn is_reference(value: &str) -> bool {
         .any(|start| value.starts_with(start))
 }
 
-/// A call, an index, a member, a path of a module.
+/// A call, an index, a member, or a path of a module.
 pub(super) fn is_code(value: &str) -> bool {
     let value = value.trim_start_matches(['&', '*', '!', '(', '-', '+']);
     let name = value.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
@@ -121,7 +121,7 @@ pub(super) fn is_code(value: &str) -> bool {
             call || plain && few && expression && words()
         }
         [b'+' | b'?' | b'=' | b'|', ..] if rest.len() == 1 => plain,
-        // A variable that is named after what it holds: `password_mgr`, `raw_token`.
+        // A variable that is named for its content: `password_mgr`, `raw_token`.
         [] => {
             let named = ["pass", "pwd", "secret", "token", "key", "cred", "auth"]
                 .iter()
@@ -138,7 +138,7 @@ pub(super) fn is_code(value: &str) -> bool {
     }
 }
 
-/// Signs that no expression without spaces has, or digits among them: what began like code is a password.
+/// Punctuation or digits that no expression without spaces has: what began like code is a password.
 pub(super) fn is_not_code(value: &str) -> bool {
     let sign = |b: u8| {
         matches!(b, b'#' | b'$' | b'%' | b'^' | b'|' | b'~' | b'@' | b'{' | b'}' | b'\\' | b'=' | b'+' | b'/')
@@ -164,7 +164,7 @@ pub(super) fn is_not_code(value: &str) -> bool {
             || digits >= 1 && mixed)
 }
 
-/// Words of types, of states and of talk, that follow a name without being its value.
+/// Names of types and states, and ordinary words, that follow a name without being its value.
 pub(super) fn is_type_word(value: &str) -> bool {
     const WORDS: &str = " string str text varchar char bytes byte bool boolean int integer number numeric \
                          float double any object \
@@ -194,11 +194,11 @@ pub(super) fn is_type_word(value: &str) -> bool {
     if word.is_empty() {
         return true;
     }
-    // The words hold no quotes and no spaces, so a word between two spaces is one of them.
+    // The words contain no quotes and no spaces, so a word between two spaces is one of them.
     word.len() <= 12 && !word.contains(' ') && WORDS.contains(&format!(" {word} "))
 }
 
-/// Words of a sentence about a secret.
+/// Whether a value reads like a sentence about a secret.
 pub(super) fn is_prose(value: &str) -> bool {
     const WORDS: &str = " a an the is are be was at of to for in on or and not no must should can cannot \
                          your you my our their please \

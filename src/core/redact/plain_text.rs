@@ -1,51 +1,49 @@
-//! Texts with colour codes and characters in them that nobody sees: `password=` and its value may stand in
-//! different colours, and a token that was copied from a page may have a joiner in its middle.
+//! Removes colours and invisible characters from a text: `password=` and its value may have different
+//! colours, and a token that was copied from a web page may contain a joiner.
 //!
-//! They are taken out, the rest is read, and what was found is told by its place in the text as it was. Each
-//! may be written as a JSON string or a program has it: `\u001b[32m`, `\x1b[0m`, `\033[1m`, `\e[0m`,
-//! `\u200b`.
+//! The rest is searched, and each match is mapped back to the original text. A code may be written as in a
+//! JSON string or a program: `\u001b[32m`, `\x1b[0m`, `\033[1m`, `\e[0m`, `\u200b`.
 
 use std::borrow::Cow;
 
 use super::secret_spans::SecretSpan;
 use crate::core::text::visible::is_hidden;
 
-/// How the character before a code may be written.
+/// Spellings of the escape character.
 const ESCAPES: [&str; 7] = ["\u{1b}", "\\u001b", "\\u001B", "\\x1b", "\\x1B", "\\033", "\\e"];
-/// How the end of a link or a title may be written.
+/// Spellings of the end of a link or title.
 const ENDS: [&str; 6] = ["\u{7}", "\\u0007", "\\x07", "\\007", "\\a", "\u{9c}"];
-/// The longest colour code, in bytes, without the character before it.
+/// The longest colour code, in bytes, without the escape character.
 const LONGEST: usize = 40;
 /// The longest link or title, in bytes.
 const LONGEST_LINK: usize = 2048;
 
-/// A text without colour codes.
+/// A text without its colours.
 pub(super) struct PlainText<'a> {
-    /// What is left.
+    /// The remaining text.
     pub(super) text: Cow<'a, str>,
-    /// Where a piece begins: in what is left, and in the text as it was.
+    /// Where each piece begins: in the remaining text, and in the original.
     pieces: Vec<(usize, usize)>,
 }
 
-/// Takes the codes out.
 pub(super) fn without_colours(text: &str) -> PlainText<'_> {
     without(text, memchr::memchr2_iter(0x1b, b'\\', text.as_bytes()), code)
         .unwrap_or(PlainText { text: Cow::Borrowed(text), pieces: vec![(0, 0)] })
 }
 
-/// Takes the codes and the characters out that nobody sees; `None` if there are none of the latter.
+/// Removes colours and invisible characters; `None` if there are none of the latter.
 pub(super) fn without_hidden(text: &str) -> Option<PlainText<'_>> {
     let starts = text.char_indices().filter(|(_, c)| *c == '\\' || !(' '..='~').contains(c));
     let mut any = false;
     let plain = without(text, starts.map(|(at, _)| at), |text, at| {
-        let unseen = unseen(text, at);
+        let unseen = invisible_end(text, at);
         any |= unseen.is_some();
         unseen.or_else(|| code(text, at))
     });
     plain.filter(|_| any)
 }
 
-/// Takes out what `end_of` finds at one of `starts`; `None` if that is nothing.
+/// Removes what `end_of` finds at one of `starts`; `None` if it finds nothing.
 fn without<'a>(
     text: &'a str,
     starts: impl Iterator<Item = usize>,
@@ -67,16 +65,16 @@ fn without<'a>(
     (from > 0).then_some(PlainText { text: Cow::Owned(out), pieces })
 }
 
-/// The end of the character at `at`, or of its escape in JSON, if nobody sees it and it ends no word. Those
-/// that end a line stay, and those that `redact_words` puts between words.
-fn unseen(text: &str, at: usize) -> Option<usize> {
+/// The end of the invisible character at `at`, or of its JSON escape. Line ends stay, and so do the
+/// placeholders of `redact_words`.
+fn invisible_end(text: &str, at: usize) -> Option<usize> {
     let rest = &text[at..];
     let (c, len) = match rest.strip_prefix("\\u").and_then(|hex| hex.get(..4)) {
         Some(hex) => (char::from_u32(u32::from_str_radix(hex, 16).ok()?)?, 6),
         None => rest.chars().next().map(|c| (c, c.len_utf8()))?,
     };
     let stays = matches!(c, '\t'..='\r' | '\u{1}' | '\u{2}' | '\u{1b}' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    // Behind it a terminal writes over the line; a reader sees one word.
+    // A terminal overwrites the line behind it; a reader sees one word.
     let is_lone_return = rest.starts_with('\r') && !rest.starts_with("\r\n");
     let is_selector = matches!(c, '\u{fe00}'..='\u{fe0f}');
     (is_lone_return || (is_hidden(c) || is_selector) && !stays).then_some(at + len)
@@ -94,13 +92,13 @@ fn code(text: &str, at: usize) -> Option<usize> {
     let is_raw = *escape == "\u{1b}";
     if let Some(rest) = rest.strip_prefix(b"[") {
         let len = rest.iter().position(|b| !(0x20..=0x3f).contains(b))?;
-        // A pattern such as `\e[A-Z` names no code, and without a parameter the last letter may be the first
-        // one of a secret.
+        // A pattern such as `\e[A-Z` is no code, and without a parameter the last letter may be the first one
+        // of a secret.
         let is_code =
             matches!(rest[len], b'm' | b'K') || is_raw && len > 0 && (0x40..=0x7e).contains(&rest[len]);
         return is_code.then_some(open + len + 2);
     }
-    // What `tput sgr0` writes, and how the cursor is kept.
+    // The output of `tput sgr0`, and saving the cursor.
     match rest {
         [b'(' | b')', b'B' | b'0', ..] if is_raw => Some(open + 2),
         [b'7' | b'8' | b'=' | b'>', ..] if is_raw => Some(open + 1),
@@ -131,7 +129,7 @@ fn link(text: &str, from: usize) -> Option<usize> {
 }
 
 impl PlainText<'_> {
-    /// `span` of what is left, in the text as it was.
+    /// The span in the original text.
     pub(super) fn original(&self, span: SecretSpan) -> SecretSpan {
         let place = |at: usize| {
             let (from, was) = self.pieces[self.pieces.partition_point(|(from, _)| *from <= at) - 1];
@@ -187,7 +185,7 @@ mod tests {
             let at = secret_ranges(&format!("é {begin}{unseen}{end}"));
             let whole = if unseen.contains('\u{1b}') { None } else { at.first().map(|(at, _)| at.clone()) };
             assert!(whole.is_none_or(|at| at == (3..3 + secret.len() + unseen.len())), "{unseen:?}");
-            // One that stands before it makes no other word of it.
+            // An invisible character before a secret does not hide its beginning.
             assert!(!redact(&format!("x{unseen}{secret}")).contains(end), "{unseen:?}");
         }
         for drawn in ["e\u{301} ❤\u{fe0f} 👨\u{200d}👩\u{200d}👧 a\u{200b}b", "\u{feff}", "\\u200b"] {

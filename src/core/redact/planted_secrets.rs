@@ -1,12 +1,13 @@
-//! 200 secrets of 20 kinds in the places where they stand in prompts, outputs and files.
+//! 200 secrets of 20 kinds in the places where they occur in prompts, outputs and files.
 //!
-//! They are put together when the test runs, so that no scanner of a code host takes this file for a leak.
+//! The test assembles them, so that no scanner of a code host takes this file for a leak.
 
-/// A text with a secret in it.
+use super::trial::Chance;
+
 pub(super) struct Planted {
     pub(super) kind: &'static str,
     pub(super) text: String,
-    /// What must not be left of it: all of these.
+    /// All of these must be removed.
     pub(super) secrets: Vec<String>,
 }
 
@@ -17,19 +18,13 @@ const HEX: &str = "0123456789abcdef";
 const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Characters from a generator with a seed, so that a failure can be seen again.
-pub(super) struct Chance(pub(super) u64);
+/// Makes secrets from random characters.
+struct SecretMaker(Chance);
 
-impl Chance {
-    fn next(&mut self) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap()
-    }
-
+impl SecretMaker {
     fn of(&mut self, alphabet: &str, len: usize) -> String {
-        let all = alphabet.as_bytes();
-        // The last characters hold all kinds, as a long random text nearly always does.
-        let mut text: String = (0..len).map(|_| char::from(all[self.next() % all.len()])).collect();
+        let mut text = self.0.of(alphabet, len);
+        // The last characters are of all kinds, as in nearly every long random text.
         if alphabet != HEX && len >= 12 {
             text.replace_range(len - 3.., if alphabet == UPPER { "K7Q" } else { "k7q" });
         }
@@ -40,7 +35,7 @@ impl Chance {
         [8, 4, 4, 4, 12].map(|len| self.of(HEX, len)).join("-")
     }
 
-    /// Lines of base64 as they stand in a key.
+    /// Lines of base64 as in a key.
     fn lines(&mut self, count: usize) -> String {
         (0..count).map(|_| self.of(BASE64, 64)).collect::<Vec<_>>().join("\n")
             + "\n"
@@ -49,11 +44,11 @@ impl Chance {
     }
 }
 
-/// The secrets, from this seed.
+/// The secrets from this seed.
 pub(super) fn planted(seed: u64) -> Vec<Planted> {
-    let c = &mut Chance(seed);
+    let c = &mut SecretMaker(Chance(seed));
     let mut all = Vec::new();
-    // In each pattern `@` stands for the secret.
+    // `@` in a pattern is the place of the secret.
     let mut plant = |kind: &'static str, secret: String, pattern: &str| {
         all.push(Planted { kind, text: pattern.replacen('@', &secret, 1), secrets: vec![secret] });
     };
@@ -307,7 +302,7 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
             _ => format!("hunter{}", c.of("0123456789", 4)),
         };
         let secret = if pattern.contains("://x/login") { secret.replace('&', "-") } else { secret };
-        // The placeholder of a host in SQL is not the secret's.
+        // The `%` for any host in SQL is no part of the secret.
         let pattern = pattern.replace("'a'@'%'", "'a'");
         plant("password", secret, &pattern);
     }

@@ -1,4 +1,4 @@
-//! Private keys between their lines, and parts of such keys that lost one of them.
+//! Finds private keys between their begin and end lines, and parts of keys that lost one of these lines.
 //!
 //! The lines may be indented, quoted, numbered, or joined by `\n` in a JSON string. Certificates and public
 //! keys stay.
@@ -9,10 +9,10 @@ use super::secret_spans::SecretSpan;
 
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
-/// The same of the format of SSH2 (RFC 4716).
+/// The same lines in the SSH2 format (RFC 4716).
 const SSH2_BEGIN: &str = "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----";
 const SSH2_END: &str = "---- END SSH2 ENCRYPTED PRIVATE KEY ----";
-/// The longest block that is taken for one, in bytes.
+/// The longest block of a key, in bytes.
 const LONGEST: usize = 64 << 10;
 
 pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
@@ -20,7 +20,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
     let mut past = 0;
     for (at, _) in text.match_indices(BEGIN) {
         let Some(body) = label(text, at + BEGIN.len()).filter(|_| at >= past) else { continue };
-        // An end that comes after another beginning, or much later, is another block's.
+        // An end behind another begin line, or much later, belongs to another block.
         let next = text[body..].find("-----BEGIN").map_or(text.len(), |n| body + n);
         let mut limit = next.min(body + LONGEST);
         while !text.is_char_boundary(limit) {
@@ -29,7 +29,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
         let closing = text[body..limit].find(END).and_then(|n| label(text, body + n + END.len()));
         past = closing.unwrap_or_else(|| self::body(bytes, body));
         spans.push(SecretSpan { from: at, to: past, kind: SecretKind::PrivateKey });
-        // The body was looked through once: what comes before its end is not read again.
+        // The body was read once: nothing before its end is read again.
     }
     for (at, _) in text.match_indices(END) {
         let inside = spans.iter().rev().take_while(|span| span.to > at).any(|span| span.from < at);
@@ -42,7 +42,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
     }
     for (at, _) in text.match_indices(SSH2_BEGIN) {
         let from = at + SSH2_BEGIN.len();
-        // An end that comes after another beginning, or much later, is another block's.
+        // An end behind another begin line, or much later, belongs to another block.
         let ahead = crate::core::text::safe_text::cut_bytes(&text[from..], LONGEST);
         let ahead = &ahead[..ahead.find(SSH2_BEGIN).unwrap_or(ahead.len())];
         let to = ahead.find(SSH2_END).map_or_else(|| body(bytes, from), |n| from + n + SSH2_END.len());
@@ -52,7 +52,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
         spans.push(SecretSpan { from: at, to: self::body(bytes, at + 15), kind: SecretKind::PrivateKey });
     }
     for start in ["MII", "MHcCAQEE", "MC4CAQAwBQYDK2Vw"] {
-        // What stands inside of a body is read once.
+        // Text inside a body is read once.
         let mut past = 0;
         for (at, _) in text.match_indices(start) {
             if at >= past && super::byte_scan::begins_word(bytes, at) && is_der(&bytes[at..]) {
@@ -63,7 +63,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
     }
 }
 
-/// The end of the label that begins at `from`, with its dashes, where it is that of a private key.
+/// The end of the label that begins at `from`, including its dashes, if it is that of a private key.
 fn label(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let end = run_end(&bytes[..bytes.len().min(from + 64)], from, |b| b.is_ascii_alphanumeric() || b == b' ');
@@ -72,7 +72,7 @@ fn label(text: &str, from: usize) -> Option<usize> {
     private.then(|| run_end(bytes, end, |b| b == b'-'))
 }
 
-/// Whether base64 is the beginning of a private key in DER: RSA, PKCS 8, EC, Ed25519.
+/// Whether base64 begins a private key in DER: RSA, PKCS 8, EC, Ed25519.
 fn is_der(bytes: &[u8]) -> bool {
     let long = bytes.iter().take(64).take_while(|b| is_base64(**b)).count() >= 48;
     let at = |from: usize, what: &[u8]| bytes.get(from..).is_some_and(|rest| rest.starts_with(what));
@@ -83,8 +83,8 @@ fn is_base64(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_')
 }
 
-/// The end of the lines of base64 and of key headers that follow `from`. Line breaks may be written as `\n`;
-/// a line may begin with an indent, a quote mark or a number.
+/// The end of the lines of base64 and key headers that follow `from`. A line break may be written as `\n`; a
+/// line may begin with an indent, a quote mark or a number.
 pub(super) fn body(bytes: &[u8], from: usize) -> usize {
     let mut end = from;
     let mut at = from;
@@ -99,7 +99,7 @@ pub(super) fn body(bytes: &[u8], from: usize) -> usize {
         } else if line_end == at && at != from {
             return end;
         }
-        // The next line, if one follows, and what can stand before its text.
+        // The next line, if there is one, and what may precede its text.
         let broken =
             run_end(bytes, end, |b| matches!(b, b'\r' | b'\n' | b'\\' | b'"' | b'\'' | b'+' | b',' | b' '));
         let rest = &bytes[end..broken];
@@ -112,7 +112,7 @@ pub(super) fn body(bytes: &[u8], from: usize) -> usize {
             (false, false) => return end,
         };
         let long = run_end(bytes, next, is_base64) - next;
-        // A short line is the last of a body; a word of a sentence is not one.
+        // A short line ends the body, unless it is a word of a sentence.
         let last = long > 0
             && matches!(bytes.get(next + long), None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'\'' | b' '));
         if next <= end
@@ -132,7 +132,7 @@ fn is_tail(run: &[u8]) -> bool {
     run.ends_with(b"=") || run.len() >= 16 && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
 }
 
-/// After `\`: the letters of escaped line breaks, and quotes that join strings.
+/// Behind `\`: skips the letters of escaped line breaks, and quotes that join strings.
 fn escapes(bytes: &[u8], from: usize) -> usize {
     let mut at = from + 1;
     while bytes.get(at) == Some(&b'\\') {
@@ -145,7 +145,7 @@ fn escapes(bytes: &[u8], from: usize) -> usize {
     at
 }
 
-/// Past spaces, `>`, `|`, `+`, `-` and a line number with its arrow, at most 24 bytes.
+/// Skips spaces, `>`, `|`, `+`, `-` and a line number with its arrow, at most 24 bytes.
 fn start_of_text(bytes: &[u8], from: usize) -> usize {
     let limit = bytes.len().min(from + 24);
     let marks = |b: u8| matches!(b, b' ' | b'\t' | b'>' | b'|' | b'#' | b'*');
@@ -164,7 +164,7 @@ fn header(bytes: &[u8], from: usize) -> Option<usize> {
     known.then(|| run_end(&bytes[..bytes.len().min(from + 200)], from, |b| b != b'\n' && b != b'\\'))
 }
 
-/// Where the lines of base64 before an end line begin, not before `floor`.
+/// Where the lines of base64 before an end line begin, but not before `floor`.
 fn tail(bytes: &[u8], end: usize, floor: usize) -> usize {
     let mut from = end;
     while from > floor {

@@ -1,8 +1,8 @@
-//! Finds secrets that somebody writes in a sentence, in other languages than English too: `das Passwort ist X`,
-//! `contraseña: X`, `パスワードは X です`, `use admin:X for basic auth`.
+//! Finds secrets in sentences, in other languages than English too: `das Passwort ist X`, `contraseña: X`,
+//! `パスワードは X です`, `use admin:X for basic auth`.
 //!
 //! Most sentences with such a word contain no secret (`Passwort ändern geht nicht`), so the value must look
-//! like a password wherever it stands. The words are data (`prose_words`).
+//! like a password wherever it is. The words are data (`prose_words`).
 
 use memchr::memmem;
 
@@ -21,9 +21,9 @@ use super::secret_values::{
 use crate::core::claude::prompts::end_of;
 use crate::core::text::safe_text::cut_bytes;
 
-/// The longest text between a word and what links it to its value, in bytes.
+/// The longest text between a word and the link to its value, in bytes.
 const GAP: usize = 60;
-/// How far a line is looked at on each side of such a word, in bytes.
+/// How much of a line is read on each side of such a word, in bytes.
 pub(super) const AROUND: usize = 240;
 
 pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
@@ -39,7 +39,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
     }
 }
 
-/// Words for a password or a token with the value behind them.
+/// Words for a password or a token, followed by the value.
 fn passwords(prose: &Prose<'_>, spans: &mut Vec<SecretSpan>) {
     for (words, class) in [(&PASSWORDS[..], NameClass::Password), (&TOKENS[..], NameClass::Token)] {
         for at in prose.ends_of(words) {
@@ -53,14 +53,14 @@ fn passwords(prose: &Prose<'_>, spans: &mut Vec<SecretSpan>) {
     for at in prose.ends_of(&LOGINS) {
         prose.push(behind_name(prose.rest_of_line(at)), NameClass::Password, spans);
     }
-    // `pw` is too short a word to be the beginning of a longer one, or to tell more than its value does.
+    // `pw` is a short word, so the value must be certain by itself.
     for at in prose.ends_of(&["pw"]).filter(|at| prose.small[..*at].ends_with("pw")) {
         let value = leading_value(prose.rest_of_line(at)).map(|(value, _)| value);
         prose.push(value.filter(|value| is_made_of_words(value)), NameClass::Password, spans);
     }
 }
 
-/// Sentences in which a verb links the value with an English word for a password.
+/// Sentences in which a verb links an English word for a password with the value.
 fn verb_sentences(prose: &Prose<'_>, spans: &mut Vec<SecretSpan>) {
     let Prose { text, small, .. } = prose;
     for at in prose.ends_of(&ENGLISH) {
@@ -79,10 +79,10 @@ fn verb_sentences(prose: &Prose<'_>, spans: &mut Vec<SecretSpan>) {
     }
 }
 
-/// A text in which words are looked for.
+/// A text that is searched for words.
 pub(super) struct Prose<'a> {
     pub(super) text: &'a str,
-    /// The text in small letters, byte for byte.
+    /// The text in lower case, byte for byte.
     pub(super) small: String,
     pairs: BytePairs,
 }
@@ -100,12 +100,12 @@ impl<'a> Prose<'a> {
         self.pairs.have_all_of(word)
     }
 
-    /// Where each of the words ends, in bytes of the text.
+    /// Where each occurrence of the words ends, in bytes of the text.
     pub(super) fn ends_of<'b>(&'b self, words: &'b [&str]) -> impl Iterator<Item = usize> + 'b {
         words.iter().filter(|word| self.may_have(word)).flat_map(|word| ends_of(&self.small, word))
     }
 
-    /// What follows on the line of `at`, cut at [`AROUND`] bytes.
+    /// The rest of the line from `at` on, cut at [`AROUND`] bytes.
     pub(super) fn rest_of_line(&self, at: usize) -> &'a str {
         cut_bytes(&self.text[at..], AROUND).split('\n').next().unwrap_or_default()
     }
@@ -156,10 +156,10 @@ fn small_letters(text: &str) -> String {
         .collect()
 }
 
-/// Where `word` ends in the text, where it is no part of another word. It may have an ending of its own
-/// (`паролем`), and stand behind another in German (`Datenbankpasswort`).
+/// Where `word` ends in the text, unless it is part of another word. It may have an ending (`паролем`), and
+/// in German follow another word (`Datenbankpasswort`).
 fn ends_of<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
-    // Words of these scripts are not set apart by spaces.
+    // These scripts do not separate words by spaces.
     let is_apart = word.chars().all(|c| c < '\u{e00}');
     let is_compound = word.ends_with("wort");
     memmem::find_iter(text.as_bytes(), word).filter_map(move |at| {
@@ -174,7 +174,7 @@ fn ends_of<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a
                 text[end..].chars().take(4).take_while(|c| c.is_alphabetic()).map(char::len_utf8).sum();
             end += ending;
         }
-        // `Passwortmanager`, `Passwort-Feld` and `passwort_alt` are other names.
+        // `Passwortmanager`, `Passwort-Feld` and `passwort_alt` are different names.
         let rest = &text[end..];
         let goes_on = is_apart && rest.starts_with(char::is_alphanumeric);
         (!goes_on && !rest.starts_with(['-', '_', '.', '/', '('])).then_some(end)
@@ -189,7 +189,7 @@ fn value(rest: &str, class: NameClass) -> Option<&str> {
     })
 }
 
-/// Letters of both cases and digits, at least eight.
+/// Whether a value can only be a password: at least eight characters, with letters of both cases and digits.
 fn is_certain(value: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| value.bytes().any(|b| kind(&b));
     value.len() >= 8 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit)
@@ -220,7 +220,7 @@ fn linked<'a>(rest: &'a str, class: NameClass, links: &[&str]) -> Option<&'a str
     (is_next && is_versioned_password(value) || is_secret_word(class, value, form)).then_some(value)
 }
 
-/// The last word behind those that say whose password it is: `пароль для сервера X`.
+/// The last word behind the owner of the password: `пароль для сервера X`.
 fn whose(rest: &str) -> Option<&str> {
     let (first, rest) = rest.trim_start().split_once(' ')?;
     let (_, rest) = rest.trim_start().split_once(' ').filter(|_| WHOSE.contains(&first))?;
@@ -229,25 +229,25 @@ fn whose(rest: &str) -> Option<&str> {
     (is_last && is_certain(value) && is_secret_word(NameClass::Password, value, form)).then_some(value)
 }
 
-/// The secret behind an English word and a verb, where at most the words that say whose it is stand between.
+/// The secret behind an English word and a verb, with at most the owner of the password between them.
 fn english(rest: &str) -> Option<&str> {
     let value = linked(rest, NameClass::Password, &VERBS).filter(|value| is_certain(value))?;
     let gap = rest[..offset_in(rest, value)].trim_start();
     let first = gap.split_whitespace().next().unwrap_or_default();
-    // `the password is X` is an assignment, and found there.
+    // `the password is X` is an assignment, which `assignments` finds.
     let is_foreign = VERBS.iter().skip(1).any(|verb| gap.trim_end() == verb.trim());
     let says_whose =
         is_foreign || gap.starts_with('(') || matches!(first, "for" | "of" | "on") || WHOSE.contains(&first);
     (says_whose && gap.split_whitespace().count() <= 5).then_some(value)
 }
 
-/// The last word of a text, without the quotes round it.
+/// The last word of a text, without the quotes around it.
 fn last_word(text: &str) -> Option<&str> {
     let word = text.rsplit(char::is_whitespace).next()?;
     Some(word.trim_matches(['"', '\'', '`', '“', '”', '«', '»', ','])).filter(|word| !word.is_empty())
 }
 
-/// Whether no word follows that would make another name of the one before: `password field`.
+/// Whether no word follows that would change the meaning of the one before: `password field`.
 fn ends_a_clause(rest: &str) -> bool {
     let rest = rest.trim_start_matches(' ');
     let ends = |c: char| matches!(c, '.' | ',' | ';' | '!' | '\n' | ')' | '"');
@@ -255,7 +255,7 @@ fn ends_a_clause(rest: &str) -> bool {
         || ["for ", "of ", "on ", "to ", "in ", "and "].iter().any(|word| rest.starts_with(word))
 }
 
-/// The value in `X is my wifi password`, where the word for a password ends at `at` and the sentence with it.
+/// The value in `X is my wifi password`, where the word for a password ends at `at` and the clause with it.
 fn is_my_password<'a>(text: &'a str, small: &str, at: usize) -> Option<&'a str> {
     if !ends_a_clause(&small[at..]) {
         return None;
@@ -270,17 +270,17 @@ fn is_my_password<'a>(text: &'a str, small: &str, at: usize) -> Option<&'a str> 
     last_word(&text[from..from + n]).filter(|value| is_short && is_certain(value))
 }
 
-/// The word that is the whole next line, where nothing follows on this one but a colon or a verb:
-/// `my password is\nX`.
+/// The word that fills the next line, if nothing but a colon or a verb follows on this one: `my password
+/// is\nX`.
 fn on_the_next_line(ahead: &str) -> Option<&str> {
     let (rest, below) = ahead.split_once('\n')?;
     let is_linked = rest.trim_end().ends_with([':', '：'])
         || VERBS.iter().any(|verb| rest.trim() == verb.trim())
         || rest.trim().is_empty();
     let words = rest.trim().trim_end_matches([':', '：']).trim_end();
-    // Whose it is, in a few words.
+    // The owner of the password, in a few words.
     let is_short = words.split_whitespace().count() <= 3 && !words.contains(['.', ';', '{', '"', '/']);
-    // A line that is cut may go on.
+    // A line that was cut may continue.
     let (line, _) = below.split_once('\n').or_else(|| (ahead.len() < AROUND - 4).then_some((below, "")))?;
     let (value, form) = leading_value(line).filter(|_| is_linked && is_short)?;
     let is_all = line.trim().trim_matches(['"', '`', '\'']) == value;
@@ -297,14 +297,15 @@ fn on_the_next_line(ahead: &str) -> Option<&str> {
 }
 
 fn is_secret_word(class: NameClass, value: &str, form: ValueQuoting) -> bool {
-    // A long word of a sentence is none, and where words are not set apart a value is in another script.
+    // A long word of a sentence is no secret. In a script without spaces between words, a value is in another
+    // script.
     let is_word = value.chars().all(|c| c.is_alphabetic() || c == '-') && !is_made_of_words(value)
         || form == ValueQuoting::Bare && value.starts_with(|c: char| c >= '\u{e00}');
     !is_word && is_secret(class, value, ValueContext { quoting: form, place: ValuePlace::Sentence })
 }
 
-/// The word that begins here, and how it is written: without the quotes round it, and without what ends a
-/// sentence.
+/// The value that begins here, without the quotes around it or the punctuation of the sentence, and how it is
+/// quoted.
 fn leading_value(rest: &str) -> Option<(&str, ValueQuoting)> {
     let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '：' | '*'));
     const QUOTES: [(char, char); 9] = [
@@ -323,7 +324,7 @@ fn leading_value(rest: &str) -> Option<(&str, ValueQuoting)> {
         let inner = &rest[open.len_utf8()..];
         return inner.find(*close).map(|end| (&inner[..end], ValueQuoting::Quoted));
     }
-    // Where words are not set apart by spaces, what is written in another script ends it.
+    // Without spaces between words, text in another script ends the value.
     let ascii = first.is_ascii();
     let ends = |c: char| {
         c.is_whitespace()
@@ -332,7 +333,7 @@ fn leading_value(rest: &str) -> Option<(&str, ValueQuoting)> {
                 && matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
     };
     let end = rest.find(ends).unwrap_or(rest.len());
-    // In a JSON string a line break and a quote are escaped.
+    // A JSON string escapes line breaks and quotes.
     let escape = ["\\n", "\\r", "\\t", "\\\""].iter().filter_map(|escape| rest[..end].find(escape)).min();
     let value = rest[..escape.unwrap_or(end)].trim_end_matches([',', ';', '.', ')', '\'', '\\']);
     (!value.is_empty()).then_some((value, ValueQuoting::Bare))
@@ -341,7 +342,7 @@ fn leading_value(rest: &str) -> Option<(&str, ValueQuoting)> {
 /// `name / X`, `name:X` and `name, X` behind a word for a login.
 fn behind_name(rest: &str) -> Option<&str> {
     let linked = LINKS.iter().find_map(|link| rest.strip_prefix(link));
-    // `login page / v2` is none, so without a link the value must be certain.
+    // `login page / v2` is no login, so without a link the value must be certain.
     let rest = linked.or_else(|| rest.strip_prefix(' '))?.trim_start();
     let len = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '@')))?;
     let rest = rest[len..].trim_start();
@@ -351,7 +352,7 @@ fn behind_name(rest: &str) -> Option<&str> {
     (is_told_so && is_secret_word(NameClass::Password, value, form)).then_some(value)
 }
 
-/// `admin:X` as a word of a sentence about basic authentication.
+/// `admin:X` in a sentence about basic authentication.
 fn pair(word: &str) -> Option<&str> {
     let word = word.trim_matches(|c: char| matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';'));
     let (name, value) = word.split_once(':')?;
@@ -359,7 +360,7 @@ fn pair(word: &str) -> Option<&str> {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'@'));
     let value = value.trim_end_matches(['.', '"', '\'', '`']);
     let context = ValueContext { quoting: ValueQuoting::Argument, place: ValuePlace::Sentence };
-    // `Kranich_77` could be a word with a version, `1.25-alpine` and `18-alpine` are.
+    // `Kranich_77` could be a word with a version; `1.25-alpine` and `18-alpine` are.
     let is_versioned = value.len() >= 6
         && value.starts_with(|c: char| c.is_ascii_alphabetic())
         && value.bytes().any(|b| b.is_ascii_digit())
@@ -370,7 +371,7 @@ fn pair(word: &str) -> Option<&str> {
     (is_name && is_password).then_some(value)
 }
 
-/// What follows a verb, where at most the words that say whose it is stand before it.
+/// The text behind a verb, with at most the owner of the password before the verb.
 pub(super) fn behind_verb(rest: &str) -> Option<&str> {
     let ahead = cut_bytes(rest, GAP);
     let (at, len) = VERBS.iter().filter_map(|verb| Some((ahead.find(verb)?, verb.len()))).min()?;
@@ -381,8 +382,8 @@ pub(super) fn behind_verb(rest: &str) -> Option<&str> {
     (says_whose && is_plain).then(|| &rest[at + len..])
 }
 
-/// The words of a passphrase: `the passphrase for the key is correct horse battery`. All words of the
-/// sentence are words that say something by themselves, which those of other sentences are not.
+/// The words of a passphrase: `the passphrase for the key is correct horse battery`. Every word must be one
+/// that ordinary sentences do not need.
 fn phrase(rest: &str) -> Option<&str> {
     let rest = behind_verb(rest)?;
     let first = rest.chars().next()?;
@@ -394,7 +395,7 @@ fn phrase(rest: &str) -> Option<&str> {
     ((3..=12).contains(&words.clone().count()) && words.clone().all(is_passphrase_word)).then_some(value)
 }
 
-/// Whether a word says something by itself, as those of a passphrase do.
+/// Whether a word can be part of a passphrase: a short one that ordinary sentences do not need.
 pub(super) fn is_passphrase_word(word: &str) -> bool {
     (3..=10).contains(&word.len())
         && word.bytes().all(|b| b.is_ascii_lowercase())

@@ -1,5 +1,5 @@
-//! Finds codes and numbers that somebody writes in a sentence: PINs, one-time codes, payment cards, and the
-//! words and codes that recover an account or a wallet.
+//! Finds codes and numbers in a sentence: PINs, one-time codes, payment cards, and the words and codes that
+//! recover an account or a wallet.
 
 use super::byte_scan::offset_in;
 use super::prose::{AROUND, Prose, behind_verb};
@@ -10,9 +10,9 @@ use super::secret_values::distinct;
 use crate::core::claude::prompts::end_of;
 use crate::core::text::safe_text::cut_bytes;
 
-/// How far the number of a card stands behind such a word at most, in bytes.
+/// How far behind such a word the number of a card may begin, in bytes.
 const NEAR_CARD: usize = 30;
-/// How many words a wallet has: at least, and at most.
+/// The least and the greatest number of words of a wallet.
 const WALLET_WORDS: (usize, usize) = (12, 24);
 
 pub(super) fn find(prose: &Prose<'_>, spans: &mut Vec<SecretSpan>) {
@@ -61,8 +61,8 @@ fn recovery(prose: &Prose<'_>, spans: &mut Vec<SecretSpan>) {
     }
 }
 
-/// The words of this kind that follow a name one after the other, with their number: behind a link, on one
-/// line or one on each. Numbers of a list may stand before them.
+/// The consecutive words of this kind behind a link, with their number: on one line, or one per line. List
+/// numbers may precede them.
 fn words_in_a_row(rest: &str, most: usize, is_one: impl Fn(&str) -> bool) -> Option<(&str, usize)> {
     let start = LINKS.iter().find_map(|link| rest.strip_prefix(link)).unwrap_or(rest);
     let is_number =
@@ -85,8 +85,8 @@ fn words_in_a_row(rest: &str, most: usize, is_one: impl Fn(&str) -> bool) -> Opt
     found.map(|(from, to, n)| (&rest[from..to], n))
 }
 
-/// The digits in `my pin is 4471` and `the pin of the safe is 4471-88`. A pin of a chip is not told in this
-/// way: `pin 8`, `pin: 4711 must blink`; and a version has a year or a point.
+/// The digits in `my pin is 4471` and `the pin of the safe is 4471-88`. The pin of a chip has other words
+/// (`pin 8`, `pin: 4711 must blink`), and a version has a year or a point.
 fn pin(rest: &str) -> Option<&str> {
     let rest = behind_verb(rest)?;
     let value = digits(rest, '-');
@@ -96,7 +96,7 @@ fn pin(rest: &str) -> Option<&str> {
         .then_some(value)
 }
 
-/// The digits at the beginning of a text, with at most one of these between two of them.
+/// The digits at the beginning of a text, with at most one `between` at a time between them.
 fn digits(text: &str, between: char) -> &str {
     let mut end = 0;
     for (at, c) in text.char_indices() {
@@ -109,7 +109,7 @@ fn digits(text: &str, between: char) -> &str {
     &text[..end]
 }
 
-/// Whether a number ends with `value`: it is no part of a word, a longer number or a version.
+/// Whether the number ends with `value`, and is not part of a word, a longer number or a version.
 fn is_all(rest: &str, value: &str) -> bool {
     let mut behind = rest[value.len()..].chars();
     match behind.next() {
@@ -119,7 +119,7 @@ fn is_all(rest: &str, value: &str) -> bool {
     }
 }
 
-/// The digits in `the 2fa code is 481 223`. Those that everybody takes for an example are none.
+/// The digits in `the 2fa code is 481 223`, except well-known examples.
 fn one_time_code(rest: &str) -> Option<&str> {
     let rest = LINKS.iter().find_map(|link| rest.strip_prefix(link))?.trim_start();
     let between = if digits(rest, ' ').contains(' ') { ' ' } else { '-' };
@@ -138,7 +138,7 @@ fn card(rest: &str) -> Option<&str> {
     let between = if digits(rest, ' ').contains(' ') { ' ' } else { '-' };
     let value = digits(rest, between);
     let figures: Vec<u8> = value.bytes().filter(u8::is_ascii_digit).map(|b| b - b'0').collect();
-    // The check digit of Luhn.
+    // Luhn's check digit.
     let sum: u32 = (0..)
         .zip(figures.iter().rev())
         .map(|(at, digit)| u32::from(*digit) * (1 + at % 2))

@@ -1,6 +1,6 @@
-//! The words of the sentences in which people tell secrets, in many languages. Data, all in small letters.
+//! The words of sentences that contain secrets, in many languages. Data, in lower case.
 
-/// Words for a password, in small letters.
+/// Words for a password.
 pub(super) const PASSWORDS: [&str; 42] = [
     "parola", "parolă", "הסיסמה", "passwort", "kennwort", "mot de passe", "mdp", "clave", "lozinka",
     "पासवर्ड", "رمز عبور", "گذرواژه", "contraseña", "contrasena", "clave de acceso", "senha", "palavra-passe",
@@ -9,16 +9,16 @@ pub(super) const PASSWORDS: [&str; 42] = [
     "パスワード", "暗証番号", "密码", "密碼", "口令", "비밀번호", "암호", "รหัสผ่าน",
 ];
 
-/// English words for a password, also where the sentence around them is in another language. In English most
-/// sentences with them hold none, and a verb must link the value.
+/// English words for a password, in a sentence of any language. Most English sentences with them contain no
+/// password, so a verb must link the value.
 pub(super) const ENGLISH: [&str; 3] = ["password", "passphrase", "passcode"];
-/// Such verbs.
+/// Verbs that link one of them with the value.
 pub(super) const VERBS: [&str; 12] = [
     " is ", " ist ", " lautet ", " heißt ", " est ", " es ", " è ", " é ", " är ", " este ", " είναι ",
     " היא ",
 ];
 
-/// Words for a key or a token, of which only random characters are taken.
+/// Words for a key or a token. Only random characters count as the value.
 pub(super) const TOKENS: [&str; 27] = [
     "unseal key", "totp seed", "otp seed", "2fa secret", "api-schlüssel", "api schlüssel",
     "zugriffsschlüssel", "clé api", "clé d'api", "clave de api", "clave api", "chave de api", "chave api",
@@ -26,31 +26,31 @@ pub(super) const TOKENS: [&str; 27] = [
     "секрет", "apiキー", "トークン", "api密钥", "密钥", "api 키",
 ];
 
-/// What stands between such a word and its value.
+/// Links between such a word and its value.
 pub(super) const LINKS: [&str; 37] = [
     " are ", " este ", " είναι ", " היא ", ":", "c'est ", " je ", " है ", "：", "=", "＝", " lautet", " ist ",
     " heißt ", " est ", " es ", " è ", " é ", " is ", " är ", " er ", " on ", " to ", " jest ", " это ",
     " — ", " – ", " - ", " -> ", "は", "是", "为", "為", "는 ", "은 ", " là ", " هي ",
 ];
 
-/// What stands before a name and its password: `login is root / X`.
+/// Words before a name and its password: `login is root / X`.
 pub(super) const LOGINS: [&str; 10] = [
     "login", "credentials", "creds", "zugangsdaten", "identifiants", "credenciales", "credenciais", "логин",
     "ログイン", "账号",
 ];
 
-/// What may stand between a verb and the value.
+/// Words that may be between a verb and the value.
 pub(super) const FILLERS: [&str; 16] = [
     "jetzt", "nun", "nur", "now", "still", "ahora", "maintenant", "ora", "adesso", "agora", "теперь",
     "сейчас", "nu", "teraz", "nyní", "şimdi",
 ];
-/// What begins the words that say whose password it is: `пароль для сервера X`.
+/// Prepositions that begin the owner of a password: `пароль для сервера X`.
 pub(super) const WHOSE: [&str; 22] = [
     "для", "от", "к", "до", "на", "з", "від", "von", "vom", "für", "fürs", "du", "de", "des", "del", "della",
     "do", "da", "van", "voor", "för", "till",
 ];
 
-/// What names a code that proves who somebody is, once.
+/// Names of a one-time code.
 pub(super) const CODES: [&str; 20] = [
     "2fa",
     "2fa code",
@@ -73,12 +73,12 @@ pub(super) const CODES: [&str; 20] = [
     "код подтверждения",
     "验证码",
 ];
-/// What names a payment card.
+/// Names of a payment card.
 pub(super) const CARDS: [&str; 10] =
     ["card", "visa", "mastercard", "amex", "karte", "kreditkarte", "tarjeta", "cartão", "carte", "карта"];
-/// What names the digits on its back.
+/// Names of the digits on its back.
 pub(super) const CARD_CHECKS: [&str; 3] = ["cvc", "cvv", "cvv2"];
-/// Words of sentences about a passphrase: one of them, and it is no passphrase.
+/// Words of sentences about a passphrase. A text with one of them is no passphrase.
 pub(super) const IN_SENTENCES: &str = "the and for not all any are was were has had have its our your their his her \
      this that these those with without from into onto over under inside outside only also too \
      now then than still yet just never always often again once twice one two three four \
@@ -92,18 +92,18 @@ pub(super) const IN_SENTENCES: &str = "the and for not all any are was were has 
      everywhere nowhere anywhere everybody nobody everyone somebody someone good bad fine \
      okay mandatory invalid valid unknown equal identical different broken";
 
-/// What names the words that open a wallet.
+/// Names of the words that open a wallet.
 pub(super) const WALLETS: [&str; 7] = [
     "seed phrase", "recovery phrase", "backup phrase", "mnemonic", "wallet words", "seed words",
     "recovery words",
 ];
-/// What names codes that each open an account once.
+/// Names of codes that each open an account once.
 pub(super) const RECOVERY_CODES: [&str; 2] = ["recovery codes", "backup codes"];
-/// What stands behind a value and says that it is a password: `use X as the password`.
+/// Phrases behind a password: `use X as the password`.
 pub(super) const AS_PASSWORD: [&str; 8] = [
     " as the password", " as password", " as my password", " as its password", " as the passphrase",
     " als passwort", " comme mot de passe", " como contraseña",
 ];
 
-/// Words that say how something is proven.
+/// Names of a way to authenticate.
 pub(super) const PROOFS: [&str; 2] = ["basic auth", "basic-auth"];

@@ -1,4 +1,4 @@
-//! How many secrets are left, and how many other texts are harmed.
+//! Which secrets are replaced, and which other texts stay.
 
 use super::SecretKind;
 use super::lookalikes::LOOKALIKES;
@@ -96,7 +96,7 @@ fn none_of_200_planted_secrets_of_20_kinds_is_left() {
         for planted in all {
             let shown = redact(&planted.text);
             let bare = planted.secrets.iter().any(|secret| shown.contains(secret.as_str()));
-            // Not even a piece of one that is long enough to be of use.
+            // Not even a useful piece of one may be left.
             let piece = planted.secrets.iter().any(|s| {
                 s.len() >= 12
                     && s.is_ascii()
@@ -120,7 +120,7 @@ fn of_200_lookalikes_at_most_10_are_harmed() {
         .collect();
     assert!(all.len() >= 200, "{}", all.len());
     assert!(harmed.len() <= 10, "{} are harmed:\n{}", harmed.len(), harmed.join("\n"));
-    // They stand in one text too: a line must not be read as the context of the next.
+    // Together in one text, too: a line must not be the context of the next.
     let text = LOOKALIKES.to_owned();
     let shown = redact(&text);
     let harmed = text.lines().zip(shown.lines()).filter(|(a, b)| a != b).count();
@@ -128,7 +128,7 @@ fn of_200_lookalikes_at_most_10_are_harmed() {
 }
 
 #[test]
-fn what_was_found_is_told_without_the_secret() {
+fn redactions_are_listed_without_the_secret() {
     let text = "a\nDB_PASSWORD=hunter22 and ghp_0123456789abcdefghij\n";
     let all = redactions(text);
     assert_eq!(
@@ -157,14 +157,14 @@ fn a_mark_is_no_secret() {
     }
 }
 
-/// Milliseconds that this thread has had of a processor: what else the machine does is not counted.
+/// The processor time of this thread, in milliseconds: other load of the machine does not count.
 fn busy_ms() -> u64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     stat.split_whitespace().next().unwrap().parse::<u64>().unwrap() / 1_000_000
 }
 
-/// Inputs that make a careless reader go over the same bytes again and again. The bound is many times what is
-/// needed in a build without optimizations, and far below what a square would cost.
+/// Inputs that make careless code read the same bytes again and again. The bound is many times the cost of a
+/// build without optimizations, and far below quadratic cost.
 #[test]
 fn hostile_inputs_cost_linear_time() {
     let begin = format!("-----BEGIN PRIV{} KEY-----", "ATE");
@@ -311,7 +311,7 @@ proptest! {
     }
 }
 
-/// Where a password can stand; `@` is its place.
+/// Where a password can be; `@` is its place.
 const PLACES: [&str; 34] = [
     "DB_PASSWORD=@\n",
     "export DB_PASSWORD=@\n",

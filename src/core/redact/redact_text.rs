@@ -1,4 +1,4 @@
-//! Replaces the secrets of a text, and lists what was replaced.
+//! Replaces the secrets of a text, and lists the replacements.
 
 use std::ops::Range;
 
@@ -7,11 +7,11 @@ use super::plain_text::{self, PlainText};
 use super::secret_kind::{mark, marks};
 use super::secret_spans::{SecretSpan, spans, spans_between};
 
-/// Replacing one secret can put another at the beginning of a word: the text is read again until nothing is
-/// found, at most so often.
+/// Replacing one secret can move another to the beginning of a word. The text is searched until nothing is
+/// found, at most this many times.
 const ROUNDS: usize = 8;
 
-/// A place where something was replaced. The secret itself is kept nowhere.
+/// A place where a secret was replaced. The secret itself is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redaction {
     pub kind: SecretKind,
@@ -21,13 +21,13 @@ pub struct Redaction {
     pub column: usize,
 }
 
-/// `text` with what looks like a secret replaced by a mark like `[redacted: password]`.
+/// `text` with each secret replaced by a mark like `[redacted: password]`.
 pub fn redact(text: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..ROUNDS {
         let found = in_plain(&plain_text::without_colours(&text));
-        // Without what nobody sees, one word may be the end of another: the text is read both ways.
-        // What is longer counts: the beginning of a secret may look like a whole one.
+        // Without invisible characters, a word may become the end of another one, so both texts are searched.
+        // The longer result counts, because the beginning of a secret may look like a whole one.
         let unseen = plain_text::without_hidden(&text).map(|plain| in_plain(&plain)).unwrap_or_default();
         let width = |spans: &[SecretSpan]| spans.iter().map(|span| span.to - span.from).sum::<usize>();
         let spans = if width(&unseen) > width(&found) { unseen } else { found };
@@ -39,12 +39,12 @@ pub fn redact(text: &str) -> String {
     text
 }
 
-/// What is a secret in a plain text, as it was before it became plain.
+/// The secrets of a plain text, as spans of the original.
 fn in_plain(plain: &PlainText<'_>) -> Vec<SecretSpan> {
     spans(&plain.text).into_iter().map(|span| plain.original(span)).collect()
 }
 
-/// What is replaced in `redact(text)`, in order. It finds the marks of a text that is redacted already too.
+/// The marks in `redact(text)`, in order, including marks that `text` already has.
 pub fn redactions(text: &str) -> Vec<Redaction> {
     let text = redact(text);
     let mut found = Vec::new();
@@ -54,8 +54,8 @@ pub fn redactions(text: &str) -> Vec<Redaction> {
     found
 }
 
-/// Where the secrets of `text` are, in bytes, in order and apart from each other: for text that must keep its
-/// shape, such as a screen. The text must have no escape sequences.
+/// Where the secrets of `text` are, in bytes, in order and without overlap: for text that must keep its
+/// shape, such as a screen. The text must not contain escape sequences.
 pub fn secret_ranges(text: &str) -> Vec<(Range<usize>, SecretKind)> {
     let mut found = all_spans(text);
     if let Some(plain) = plain_text::without_hidden(text) {
@@ -69,7 +69,7 @@ pub fn secret_ranges(text: &str) -> Vec<(Range<usize>, SecretKind)> {
     found.into_iter().map(|span| (span.from..span.to, span.kind)).collect()
 }
 
-/// The secrets of `text`, read again until nothing is found.
+/// The secrets of `text`, searched until nothing more is found.
 fn all_spans(text: &str) -> Vec<SecretSpan> {
     let mut found: Vec<SecretSpan> = Vec::new();
     for _ in 0..ROUNDS {

@@ -5,7 +5,7 @@ use std::fmt;
 /// How a mark begins; a kind and `]` follow.
 pub(super) const MARK: &str = "[redacted: ";
 
-/// What a secret is.
+/// The kind of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SecretKind {
     /// A value assigned to a name like `password`.
@@ -14,22 +14,19 @@ pub enum SecretKind {
     Secret,
     /// Name and password, or a token, in a URL.
     Url,
-    /// A URL that is itself the permission to post.
+    /// A URL that lets anybody post who knows it.
     Webhook,
     /// A private key: a block, or its encoded body.
     PrivateKey,
-    /// A JSON web token.
     Jwt,
-    /// What follows `Authorization:`, `Bearer` or `Basic`.
+    /// The value of `Authorization:`, `Bearer` or `Basic`.
     Authorization,
-    /// The values of a cookie.
+    /// A value of a cookie.
     Cookie,
     /// A line of `.netrc`, `.pgpass` or `/etc/shadow`.
     PasswordFile,
-    /// Amazon Web Services.
     Aws,
     Google,
-    /// Microsoft Azure.
     Azure,
     GitHub,
     GitLab,
@@ -39,7 +36,7 @@ pub enum SecretKind {
     Model,
     /// A package registry: npm, PyPI, Docker Hub and others.
     Registry,
-    /// Any other service whose keys are known by their shape.
+    /// Any other service with keys of a known shape.
     Service,
 }
 
@@ -98,7 +95,7 @@ impl fmt::Display for SecretKind {
     }
 }
 
-/// What is written in place of a secret.
+/// The mark that replaces a secret.
 pub fn mark(kind: SecretKind) -> String {
     format!("{MARK}{}]", kind.word())
 }

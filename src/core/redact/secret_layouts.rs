@@ -1,5 +1,5 @@
-//! Secrets in layouts of several lines, where the name of a value stands above it or round it: a table with a
-//! column of passwords, a `Secret` of Kubernetes, users of cloud-init and OpenVPN, a private JSON web key.
+//! Finds secrets in layouts of several lines, with the name above or around the value: a table with a column
+//! of passwords, a `Secret` of Kubernetes, users of cloud-init and OpenVPN, a private JSON web key.
 
 use memchr::memmem;
 
@@ -12,13 +12,13 @@ use super::secret_values::{ValueContext, ValuePlace, ValueQuoting, is_secret};
 use crate::core::claude::prompts::end_of;
 use crate::core::text::safe_text::cut_bytes;
 
-/// How far such a layout goes at most, in bytes.
+/// The longest such layout, in bytes.
 const LAYOUT_MAX: usize = 4096;
-/// The members of a private JSON web key: those of RSA and of elliptic curves, and a key of bytes.
+/// The members of a private JSON web key: of RSA, of elliptic curves, and of a symmetric key.
 const PRIVATE_MEMBERS: [&str; 7] = ["\"d\"", "\"p\"", "\"q\"", "\"dp\"", "\"dq\"", "\"qi\"", "\"k\""];
 
 pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
-    // What was looked at is not looked at again.
+    // The end of what was searched already.
     let mut past = 0;
     for (at, _) in text.match_indices("\"kty\"") {
         if at >= past {
@@ -37,7 +37,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
         below(text, at + "chpasswd:\n".len(), ":", 3, spans);
     }
     for (at, _) in text.match_indices("<auth-user-pass>\n") {
-        // The name, and below it the password.
+        // The name, and the password on the next line.
         let ahead = &text[at + "<auth-user-pass>\n".len()..];
         let password = ahead.split('\n').nth(1).map(str::trim).filter(|line| !line.starts_with('<'));
         push(text, password, SecretKind::Password, spans);
@@ -57,7 +57,7 @@ fn push(text: &str, value: Option<&str>, kind: SecretKind, spans: &mut Vec<Secre
     }
 }
 
-/// The private members of the JSON web key round `at`. Returns where it ends.
+/// The private members of the JSON web key around `at`. Returns where the key ends.
 fn web_key(text: &str, at: usize, spans: &mut Vec<SecretSpan>) -> usize {
     let before = end_of(&text[..at], LAYOUT_MAX);
     let Some(open) = memchr::memrchr(b'{', before.as_bytes()) else { return at };
@@ -76,7 +76,7 @@ fn web_key(text: &str, at: usize, spans: &mut Vec<SecretSpan>) -> usize {
     begin + whole.len()
 }
 
-/// The values of the lines below that are indented, each behind `joint`, of at least `least` bytes.
+/// The values of the indented lines below, each behind `joint` and at least `least` bytes long.
 fn below(text: &str, from: usize, joint: &str, least: usize, spans: &mut Vec<SecretSpan>) {
     for line in
         cut_bytes(&text[from..], LAYOUT_MAX).split('\n').take_while(|line| line.starts_with([' ', '\t']))
@@ -91,13 +91,13 @@ fn below(text: &str, from: usize, joint: &str, least: usize, spans: &mut Vec<Sec
     }
 }
 
-/// Whether the line is the one between the head of a table and its rows.
+/// Whether the line separates the head of a table from its rows.
 fn is_ruler(text: &str) -> bool {
     let line = text.split('\n').next().unwrap_or_default();
     line.contains("--") && line.bytes().all(|b| matches!(b, b'|' | b'-' | b':' | b' ' | b'\r'))
 }
 
-/// The cells of a table in columns whose head names a password, or a secret. The head ends at `at`. Returns
+/// The cells of a table in columns whose head names a password or a secret. The head ends at `at`. Returns
 /// where the rows end.
 fn columns(text: &str, at: usize, spans: &mut Vec<SecretSpan>) -> usize {
     let head = text[..at].rsplit('\n').next().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Names whose value is a secret, by their last words.
+//! Recognizes names of secrets by their last words.
 //!
-//! The last word says what a value is: `password_file` is a file and `token_count` a count,
-//! `DB_PASSWORD_PROD` is a password still.
+//! The last word says what the value is: `password_file` is a file, `token_count` is a count, and
+//! `DB_PASSWORD_PROD` is still a password.
 
-/// What a name says of its value.
+/// How likely the value of a name is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NameClass {
     /// Almost any value is a secret.
@@ -12,13 +12,13 @@ pub(super) enum NameClass {
     Secret,
     /// A value that looks random is.
     Token,
-    /// Words of a phrase that opens a wallet.
+    /// The words of a phrase that opens a wallet.
     Phrase,
     /// A value that looks very random is.
     Weak,
 }
 
-/// The longest name that is looked at; of a longer one its end.
+/// How much of the end of a name is read, in bytes.
 const LONGEST: usize = 64;
 
 /// Words behind the one that counts.
@@ -27,7 +27,7 @@ const BEHIND: [&str; 22] = [
     "primary", "secondary", "value", "default", "base", "b64", "base64", "hex", "raw", "plain", "plaintext",
 ];
 
-/// Ends of names, joined and in small letters.
+/// Ends of names, joined and in lower case.
 const ENDS: &[(&str, NameClass)] = &[
     ("password", NameClass::Password),
     ("passwd", NameClass::Password),
@@ -70,7 +70,7 @@ const ENDS: &[(&str, NameClass)] = &[
     ("accesskeyid", NameClass::Weak),
 ];
 
-/// What makes a key one that is kept secret; the word before `key`, joined.
+/// The word before `key`, joined, that makes it a secret key.
 const KEYS: [&str; 46] = [
     "secret", "private", "access", "auth", "signing", "sign", "encryption", "encrypt", "decryption",
     "master", "account", "shared", "storage", "service", "license", "client", "app", "application",
@@ -79,14 +79,14 @@ const KEYS: [&str; 46] = [
     "openai", "anthropic", "google", "maps", "preshared", "psk", "integration",
 ];
 
-/// Names that end like a secret and hold none.
+/// Names that end like a secret and are none.
 const NOT: [&str; 17] = [
     "nexttoken", "pagetoken", "continuationtoken", "cancellationtoken", "canceltoken", "synctoken",
     "pushtoken", "stoptoken", "starttoken", "endtoken", "eostoken", "padtoken", "bostoken", "unktoken",
     "publictoken", "nosecret", "parsetoken",
 ];
 
-/// What the name says, where it says anything.
+/// The class of a name; `None` if its value is no secret.
 pub(super) fn name_class(name: &[u8]) -> Option<NameClass> {
     let name = &name[name.len().saturating_sub(LONGEST)..];
     let mut name: Vec<u8> = name.to_vec();

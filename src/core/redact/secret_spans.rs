@@ -1,4 +1,4 @@
-//! Where the secrets of a text are.
+//! Runs all finders over a text.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::{
     secret_values, url_credentials,
 };
 
-/// Bytes of a text that are a secret.
+/// The bytes of a secret in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SecretSpan {
     pub(super) from: usize,
@@ -17,12 +17,12 @@ pub(super) struct SecretSpan {
     pub(super) kind: SecretKind,
 }
 
-/// What is a secret in `text`, in order and apart from each other. A mark ends every word and every line.
+/// The secrets in `text`, in order and without overlap. A mark ends every word and every line.
 pub(super) fn spans(text: &str) -> Vec<SecretSpan> {
     spans_between(text, marks(text).map(|(at, end, _)| at..end))
 }
 
-/// The same, with these ranges for marks.
+/// The same, with these ranges as marks.
 pub(super) fn spans_between(text: &str, cuts: impl IntoIterator<Item = Range<usize>>) -> Vec<SecretSpan> {
     let mut all: Vec<SecretSpan> = Vec::new();
     let mut from = 0;
@@ -54,8 +54,8 @@ pub(super) fn spans_between(text: &str, cuts: impl IntoIterator<Item = Range<usi
     all
 }
 
-/// A token that was broken over two lines goes on in the next one: random letters of both cases and digits,
-/// and nothing else in the line. A digest is none.
+/// Extends a token that was broken over two lines, if the next line contains nothing but random letters of
+/// both cases and digits. A digest is no such line.
 fn extend_to_next_line(text: &str, span: &mut SecretSpan) {
     let is_token = !matches!(
         span.kind,
@@ -63,7 +63,7 @@ fn extend_to_next_line(text: &str, span: &mut SecretSpan) {
     );
     let rest = &text[span.to..];
     let stop = rest.len() - rest.trim_start_matches('.').len();
-    // A line of a shell goes on behind a backslash.
+    // A shell's line continues behind a backslash.
     let (slash, below) = match rest[stop..].strip_prefix('\\') {
         Some(below) => (1, below),
         None => (0, &rest[stop..]),

@@ -1,37 +1,34 @@
-//! What a value is: random characters, a placeholder, a piece of code, or words.
+//! Guesses what a value is: random characters, a placeholder, code, or words.
 //!
-//! The answer is a guess. Where a name says `password` almost anything is taken for one; the weaker the name,
-//! the more random the value has to look.
+//! If the name is `password`, almost any value counts as a secret. The weaker the name, the more random the
+//! value must look.
 
 use super::placeholders::{is_code, is_not_code, is_placeholder, is_prose, is_type_word};
 use super::prose::is_passphrase_word;
 use super::secret_kind::MARK;
 use super::secret_names::{NameClass, name_class};
 
-/// How a value stands in the text.
+/// How and where a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ValueContext {
-    /// How it is written.
     pub(super) quoting: ValueQuoting,
     pub(super) place: ValuePlace,
 }
 
-/// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueQuoting {
     /// Between quotes.
     Quoted,
-    /// Between quotes, as an argument of some function.
+    /// Between quotes, as an argument of a function.
     Argument,
     Bare,
 }
 
-/// Where a value stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValuePlace {
     /// `NAME=value` at the beginning of a line: a shell or an environment file.
     Shell,
-    /// It is all that a line assigns: YAML, TOML, INI.
+    /// The only value that the line assigns: YAML, TOML, INI.
     Line,
     /// Behind a flag of a command.
     Flag,
@@ -43,7 +40,7 @@ pub(super) enum ValuePlace {
     Sentence,
 }
 
-/// How much of a value is looked at, in bytes.
+/// How much of a value is read, in bytes.
 const VALUE_SEARCHED: usize = 200;
 
 /// Whether `value`, assigned to a name of this class, is a secret.
@@ -71,31 +68,7 @@ pub(super) fn is_secret(class: NameClass, value: &str, context: ValueContext) ->
         }
         _ if is_path(looked) || is_url(looked) || is_name(looked) => false,
         NameClass::Password => is_password(looked, context),
-        NameClass::Secret => {
-            let many = looked.len() >= 6;
-            let one_case = looked.len() >= 16 && is_one_run(looked) && !is_mixed(looked);
-            let no_word = looked.len() >= 12 && is_one_run(looked) && !is_word_case(looked);
-            let word = looked.len() >= 8
-                && (is_word_and_year(looked) || is_one_run(looked) && !is_word_case(looked));
-            let quoted =
-                !bare && is_password(looked, ValueContext { quoting: ValueQuoting::Argument, ..context });
-            one_case
-                || no_word
-                || word
-                || quoted
-                || many
-                    && (is_random(looked)
-                        || has_digit_and_letter(looked) && !is_versioned_words(looked)
-                        || has_symbol(looked))
-                || matches!(context.place, ValuePlace::Shell | ValuePlace::Flag)
-                    && bare
-                    && looked.len() >= 8
-                    && !looked.contains(['.', '/', ':'])
-                || !bare
-                    && context.quoting == ValueQuoting::Quoted
-                    && looked.len() >= 12
-                    && !looked.contains([' ', '.', '/', ':'])
-        }
+        NameClass::Secret => is_generic_secret(looked, context),
         NameClass::Token if bare && context.place == ValuePlace::Sentence => {
             looked.len() >= 16 && is_random(looked)
         }
@@ -107,6 +80,32 @@ pub(super) fn is_secret(class: NameClass, value: &str, context: ValueContext) ->
         }
         NameClass::Weak => is_very_random(looked),
     }
+}
+
+/// Whether the value of a name that ends in `secret` is one.
+fn is_generic_secret(value: &str, context: ValueContext) -> bool {
+    let bare = context.quoting == ValueQuoting::Bare;
+    let many = value.len() >= 6;
+    let one_case = value.len() >= 16 && is_one_run(value) && !is_mixed(value);
+    let no_word = value.len() >= 12 && is_one_run(value) && !is_word_case(value);
+    let word = value.len() >= 8 && (is_word_and_year(value) || is_one_run(value) && !is_word_case(value));
+    let quoted = !bare && is_password(value, ValueContext { quoting: ValueQuoting::Argument, ..context });
+    one_case
+        || no_word
+        || word
+        || quoted
+        || many
+            && (is_random(value)
+                || has_digit_and_letter(value) && !is_versioned_words(value)
+                || has_symbol(value))
+        || matches!(context.place, ValuePlace::Shell | ValuePlace::Flag)
+            && bare
+            && value.len() >= 8
+            && !value.contains(['.', '/', ':'])
+        || !bare
+            && context.quoting == ValueQuoting::Quoted
+            && value.len() >= 12
+            && !value.contains([' ', '.', '/', ':'])
 }
 
 fn is_password(value: &str, context: ValueContext) -> bool {
@@ -132,13 +131,13 @@ fn is_password(value: &str, context: ValueContext) -> bool {
     }
 }
 
-/// Whether a value has signs beyond ASCII. Without quotes letters do not count: they are a word of another
-/// language.
+/// Whether a value has characters beyond ASCII. Letters do not count without quotes, because they are a word
+/// of another language.
 fn has_non_ascii_symbol(value: &str, form: ValueQuoting) -> bool {
     value.chars().any(|c| !c.is_ascii() && (form != ValueQuoting::Bare || !c.is_alphabetic()))
 }
 
-/// Whether a value that somebody calls a password is one, though its parts could be words with versions:
+/// Whether a value that somebody calls a password is one, although its parts could be words with versions:
 /// `Gat0-negro-2024` and `Kranich_77`, not `SHA-256`.
 pub(super) fn is_versioned_password(value: &str) -> bool {
     !is_placeholder(value)
@@ -151,8 +150,8 @@ pub(super) fn is_versioned_password(value: &str) -> bool {
                     >= 2)
 }
 
-/// Whether a value is put together as people and generators of passwords do it: two words and a number of
-/// its own (`zebra-42-lamp`, `Kai.4711.Kran`), or four small words that say something by themselves.
+/// Whether a value is composed as people and password generators do it: two words and a number
+/// (`zebra-42-lamp`, `Kai.4711.Kran`), or four short words of a passphrase.
 pub(super) fn is_made_of_words(value: &str) -> bool {
     let parts: Vec<&str> = value.split(['-', '.', '_']).collect();
     let is_word = |part: &&&str| part.len() >= 2 && part.bytes().all(|b| b.is_ascii_alphabetic());
@@ -166,7 +165,7 @@ pub(super) fn is_made_of_words(value: &str) -> bool {
             || phrase())
 }
 
-/// Whether characters that stand for a key were made up: `your-key`, `xxxx`, `...`.
+/// Whether the characters of a key are made up: `your-key`, `xxxx`, `...`.
 pub(super) fn is_made_up(body: &str) -> bool {
     let body = &body[..body.len().min(200)];
     let lower = body.to_ascii_lowercase();
@@ -182,7 +181,7 @@ pub(super) fn distinct(text: &str) -> usize {
     seen.iter().filter(|seen| **seen).count()
 }
 
-/// Random signs, letters and digits: at least three kinds of characters that take turns.
+/// Random characters: at least three kinds that alternate.
 pub(super) fn is_noise(value: &str) -> bool {
     let kind = |b: u8| match b {
         b'a'..=b'z' => 0,
@@ -201,10 +200,10 @@ pub(super) fn is_noise(value: &str) -> bool {
         && (turns * 2 >= value.len() || sign && turns * 3 >= value.len())
 }
 
-/// A value that is itself the name of a secret: `"password"`, `db_password`, `API_KEY`, `access-token`.
+/// Whether a value is itself the name of a secret: `"password"`, `db_password`, `API_KEY`, `access-token`.
 fn is_name(value: &str) -> bool {
     let plain = value.bytes().all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-' | b'.' | b' '));
-    // `mysecretpassword` is a bad password, `password` and `db_password` are names.
+    // `mysecretpassword` is a bad password; `password` and `db_password` are names.
     let apart = value.contains(['_', '-', '.', ' ']) || is_mixed(value) || value.len() <= 12;
     plain && apart && name_class(value.as_bytes()).is_some()
         || plain
@@ -216,8 +215,8 @@ fn is_mixed(value: &str) -> bool {
     value.bytes().any(|b| b.is_ascii_uppercase()) && value.bytes().any(|b| b.is_ascii_lowercase())
 }
 
-/// A path has words between its slashes and no other signs; random characters with a slash among them are
-/// none.
+/// Whether a value is a path: words between slashes without other punctuation. Random characters with a slash
+/// among them are not.
 fn is_path(value: &str) -> bool {
     let rooted = ["/", "./", "../", "~/", "@/", "file://", "C:\\", "c:\\"]
         .iter()
@@ -249,7 +248,8 @@ fn is_path(value: &str) -> bool {
     }
 }
 
-/// Letters as in words and identifiers: `dbPassword`, `Config`, `API`, `max_len`; not `uyDXT3`.
+/// Whether the case is that of words and identifiers: `dbPassword`, `Config`, `API`, `max_len`, but not
+/// `uyDXT3`.
 pub(super) fn is_word_case(part: &str) -> bool {
     let letters = part.as_bytes();
     let capitals = letters.iter().all(|b| !b.is_ascii_lowercase());
@@ -300,7 +300,7 @@ fn is_one_run(value: &str) -> bool {
     value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')) && !is_number(value)
 }
 
-/// Capitals among small letters, as no name of several words has them.
+/// Whether capitals are mixed into the letters as in no name of several words.
 pub(super) fn is_scrambled(part: &str) -> bool {
     let turns = |pair: &[u8]| pair[1].is_ascii_uppercase() && pair[0].is_ascii_alphabetic();
     part.len() >= 8
@@ -308,7 +308,7 @@ pub(super) fn is_scrambled(part: &str) -> bool {
         && part.as_bytes().windows(2).filter(|pair| turns(pair)).count() * 10 >= part.len() * 3
 }
 
-/// Letters and digits in one part, as a version, a model or a date in words does not have them.
+/// Whether letters and digits alternate as in no version, model or date.
 pub(super) fn is_dense(part: &str) -> bool {
     let digits = part.bytes().filter(u8::is_ascii_digit).count();
     let letters = part.bytes().filter(u8::is_ascii_alphabetic).count();
@@ -318,20 +318,19 @@ pub(super) fn is_dense(part: &str) -> bool {
     mixed || part.len() >= 20 && turns >= 6
 }
 
-/// Words with versions behind: `claude-3-opus-20240229`, `node18-alpine`, `v1.2.3`, `hunter22` is not among
-/// them.
+/// Words with versions: `claude-3-opus-20240229`, `node18-alpine`, `v1.2.3`, but not `hunter22`.
 fn is_versioned_words(value: &str) -> bool {
     let mut parts = value.split(['-', '_', '.', '/', ':', '@']);
     value.contains(['-', '_', '.', '/', ':', '@']) && parts.all(|part| part.is_ascii() && is_versioned(part))
 }
 
-/// Letters, and at most three digits behind them; or digits alone.
+/// Letters with at most three digits behind them, or digits alone.
 pub(super) fn is_versioned(part: &str) -> bool {
     let letters = part.bytes().take_while(u8::is_ascii_alphabetic).count();
     part.bytes().skip(letters).all(|b| b.is_ascii_digit()) && (letters == 0 || part.len() - letters <= 3)
 }
 
-/// `sunshine-7539`: one word, a sign and at least four digits.
+/// One word, a punctuation character and at least four digits: `sunshine-7539`.
 fn is_word_and_year(value: &str) -> bool {
     let word = value.trim_end_matches(|c: char| c.is_ascii_digit());
     value.len() - word.len() >= 4
@@ -339,7 +338,7 @@ fn is_word_and_year(value: &str) -> bool {
         && word[..word.len() - 1].bytes().all(|b| b.is_ascii_alphabetic())
 }
 
-/// Whether a value of at least 8 characters looks like one that a program made.
+/// Whether a value of at least 8 characters looks generated.
 pub(super) fn is_random(value: &str) -> bool {
     if value.len() < 8 || is_number(value) || is_versioned_words(value) {
         return false;
@@ -348,7 +347,7 @@ pub(super) fn is_random(value: &str) -> bool {
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
     let parts = || value.split(['-', '_', '.', '/', ':', '+', '=']);
     let first = value.split('-').next().unwrap_or_default().len();
-    // Groups of one length, as keys of licences have them.
+    // Groups of the same length, as in licence keys.
     if first >= 4
         && digits >= 3
         && letters >= 1
@@ -367,7 +366,7 @@ pub(super) fn is_random(value: &str) -> bool {
         || value.len() >= 20 && is_mixed_case(value) && distinct(value) >= 10
 }
 
-/// At least 20 characters of all kinds, or a long hexadecimal number that is no UUID.
+/// At least 20 characters of all kinds, but no UUID.
 fn is_very_random(value: &str) -> bool {
     let one =
         value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-'));

@@ -1,8 +1,8 @@
-//! Credentials in URLs, and URLs that are credentials.
+//! Finds credentials in URLs, and URLs that are credentials.
 //!
-//! `scheme://name:password@host` loses all before its `@`; the password may hold `@`, `/` and percent codes.
-//! A name alone stays, when it does not look like a token. Signatures and codes in a query go as well; other
-//! parameters are found by their names.
+//! In `scheme://name:password@host`, everything before the `@` is replaced; the password may contain `@`, `/`
+//! and percent codes. A name alone stays unless it looks like a token. Signatures and codes in a query are
+//! replaced, too; `assignments` finds other parameters by their names.
 
 use super::SecretKind;
 use super::byte_scan::run_end;
@@ -15,7 +15,7 @@ const SCHEME: usize = 24;
 /// The longest credentials, in bytes.
 const LONGEST: usize = 512;
 
-/// Hosts and paths whose URL is the permission itself; what follows is hidden.
+/// Hosts and paths whose URL is the permission itself; what follows is replaced.
 const WEBHOOKS: [&str; 14] = [
     "hooks.slack.com/services/",
     "hooks.slack.com/workflows/",
@@ -33,7 +33,7 @@ const WEBHOOKS: [&str; 14] = [
     "hook.us2.make.com/",
 ];
 
-/// Parameters that sign a URL or open it.
+/// Parameters that sign a URL or grant access to it.
 const SIGNED: [&str; 9] = [
     "sig=", "x-amz-signature=", "x-amz-security-token=", "x-goog-signature=", "code=", "signature=", "st=",
     "hash=", "hmac=",
@@ -63,7 +63,7 @@ fn user_infos(text: &str, spans: &mut Vec<SecretSpan>) {
         if scheme == 0 || from < past {
             continue;
         }
-        // A JSON string ends with `\"`, and `\n` ends a line of it.
+        // In a JSON string, `\"` ends the string and `\n` a line of it.
         let end = run_end(&bytes[..bytes.len().min(from + LONGEST)], from, |b| {
             !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'`' | b'\\')
         });
@@ -147,11 +147,11 @@ fn signature(text: &str, from: usize, spans: &mut Vec<SecretSpan>) {
     }
 }
 
-/// Where the `@` behind name and password stands in what follows `://`.
+/// Where the `@` behind name and password is, in what follows `://`.
 fn user_info(rest: &[u8], web: bool) -> Option<usize> {
     let authority = run_end(rest, 0, |b| !matches!(b, b'/' | b'?' | b'#'));
     let last = |to: usize| rest[..to].iter().rposition(|b| *b == b'@').filter(|at| is_host(&rest[at + 1..]));
-    // A port is no password: what is before a path with `@` in it may be host and port.
+    // A port is no password: before a path that contains `@`, there may be a host and a port.
     let colon = rest[..authority].iter().position(|b| *b == b':');
     let port = colon.map(|at| &rest[at + 1..authority]);
     let is_port =
@@ -159,7 +159,7 @@ fn user_info(rest: &[u8], web: bool) -> Option<usize> {
     match last(authority) {
         Some(at) if web => Some(at),
         Some(at) => Some(last(rest.len()).unwrap_or(at)),
-        // A password with a slash, a question mark or a hash in it.
+        // A password that contains a slash, a question mark or a hash.
         None if port.is_some() && !is_port && !rest.starts_with(b"[") => last(rest.len()),
         None => None,
     }
@@ -191,7 +191,7 @@ fn is_host(rest: &[u8]) -> bool {
         )
 }
 
-/// Whether what is before the `@` holds a password, or is a token.
+/// Whether the part before the `@` has a password, or is a token.
 fn is_credential(info: &str) -> bool {
     match info.split_once(':') {
         Some((name, password)) => {

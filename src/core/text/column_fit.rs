@@ -1,34 +1,33 @@
-//! Which columns of a table a terminal has room for, and how wide each of them is. Pure: widths in, widths
-//! out, all in columns of a terminal.
+//! Chooses which columns of a table fit into a terminal, and how wide each of them is. Pure: widths in,
+//! widths out, all in columns of a terminal.
 
-/// Columns between two columns of a table.
+/// Blank columns between two columns of a table.
 pub const GAP: usize = 2;
-/// What is left of a last column that cannot go; with less, the terminal breaks the line.
+/// The least width of a last column that is never left out. With less, the terminal breaks the line.
 const LAST_COLUMN_LEAST: usize = 5;
 
-/// What one column needs.
+/// The needs of one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnNeed {
-    /// The width at which nothing in it is cut.
+    /// The width at which nothing is cut.
     pub whole: usize,
     /// The width that is worth more than any [`ColumnRank::Minor`] column.
     pub enough: usize,
-    /// The width below which it is left out.
+    /// The width below which the column is left out.
     pub least: usize,
-    /// Whether no cell of it tells anything.
+    /// Whether no cell contains anything.
     pub is_blank: bool,
-    /// When it is left out.
     pub rank: ColumnRank,
 }
 
-/// When a column is left out: of two ranks the greater one goes first.
+/// When a column is left out. Of two ranks the greater one goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColumnRank {
     /// Never.
     Stays,
-    /// When the others have no more than their least width.
+    /// When the other columns have no more than their least width.
     Major(u8),
-    /// When the others have less than is enough.
+    /// When the other columns have less than is enough.
     Minor(u8),
 }
 
@@ -46,9 +45,9 @@ impl ColumnNeed {
     }
 }
 
-/// The width of each column in a line of `cols`; `None`: it is left out. Columns that tell nothing go before
-/// anything is cut, minor ones before a text has less than is enough, and the others before it has less than
-/// its least width. What is left over goes to the texts evenly.
+/// The width of each column in a line of `cols`, or `None` if the column is left out. Empty columns are left
+/// out before anything is cut, minor ones before a text has less than is enough, and the others before a text
+/// has less than its least width. The remaining width is shared evenly by the texts.
 pub fn fit_columns(needs: &[ColumnNeed], cols: usize) -> Vec<Option<usize>> {
     let mut widths: Vec<Option<usize>> = needs.iter().map(|need| Some(need.whole)).collect();
     leave_out(needs, &mut widths, cols, |need| need.whole, |need| need.is_blank);
@@ -67,7 +66,7 @@ pub fn fit_columns(needs: &[ColumnNeed], cols: usize) -> Vec<Option<usize>> {
     widths
 }
 
-/// How wide a line is.
+/// The width of a line.
 fn line(widths: &[Option<usize>]) -> usize {
     let shown = widths.iter().flatten();
     shown.clone().sum::<usize>() + shown.count().saturating_sub(1) * GAP
@@ -117,7 +116,7 @@ fn grow(
     }
 }
 
-/// No column can go any more: the last ones are cut.
+/// Cuts the last columns, because no column may be left out any more.
 fn cramp(widths: &mut [Option<usize>], mut over: usize) {
     for width in widths.iter_mut().rev().flatten() {
         let less = width.saturating_sub(LAST_COLUMN_LEAST).min(over);
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_nothing_goes_first_and_then_by_rank() {
+    fn empty_columns_are_left_out_first_and_then_by_rank() {
         let at = |cols| fit_columns(&needs(), cols);
         let all = Some(6);
         assert_eq!(at(111), [all, Some(40), Some(5), Some(5), Some(5), Some(40)], "all of it fits");
@@ -164,7 +163,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn a_line_fits_where_what_stays_does(
+        fn a_line_fits_if_its_fixed_columns_do(
             widths in proptest::collection::vec((1_usize..60, 0_usize..30, 0_u8..3), 0..9),
             cols in 20_usize..220,
         ) {

@@ -1,9 +1,8 @@
-//! Text that is longer than its place: the part that stays, and an ellipsis for the rest. Widths are columns
-//! of a terminal.
+//! Shortens text with an ellipsis. Widths are columns of a terminal.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns below which a terminal is a narrow one for a table of sessions.
+/// A terminal with fewer columns is narrow for a table of sessions.
 const NARROW: usize = 70;
 
 /// How wide a session's name may be in a table that is `cols` columns wide.
@@ -11,7 +10,7 @@ pub fn session_name_cols(cols: usize) -> usize {
     if cols < NARROW { 14 } else { 24 }
 }
 
-/// As much of the start of a text as fits.
+/// The longest beginning of a text that fits.
 pub fn start_within(text: &str, cols: usize) -> &str {
     let mut used = 0;
     let over = text.char_indices().find(|(_, c)| {
@@ -21,7 +20,7 @@ pub fn start_within(text: &str, cols: usize) -> &str {
     over.map_or(text, |(at, _)| &text[..at])
 }
 
-/// As much of the end of a text as fits.
+/// The longest end of a text that fits.
 pub fn end_within(text: &str, cols: usize) -> &str {
     let mut used = 0;
     let over = text.char_indices().rev().find(|(_, c)| {
@@ -31,7 +30,7 @@ pub fn end_within(text: &str, cols: usize) -> &str {
     over.map_or(text, |(at, c)| &text[at + c.len_utf8()..])
 }
 
-/// The begin of a text, an ellipsis behind it if something was cut: for sentences and names.
+/// The beginning of a text with an ellipsis behind it if something was cut: for sentences and names.
 pub fn begin_of(text: &str, room: usize) -> String {
     match room.checked_sub(1) {
         _ if text.width() <= room => text.to_owned(),
@@ -40,7 +39,7 @@ pub fn begin_of(text: &str, room: usize) -> String {
     }
 }
 
-/// The end of a path, an ellipsis before it if something was cut: whole components, where the last one fits.
+/// The end of a path with an ellipsis before it if something was cut: whole components, if the last one fits.
 pub fn end_of_path(path: &str, room: usize) -> String {
     let end = match room.checked_sub(1) {
         _ if path.width() <= room => return path.to_owned(),

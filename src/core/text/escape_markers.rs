@@ -1,15 +1,15 @@
-//! Text that could be taken for the first or last line of a brief, or for the tags that Claude puts round
-//! what it is told.
+//! Defuses text that could pass for the first or last line of a brief, or for the tags in which Claude wraps
+//! what its model is told.
 //!
-//! A reader that is a model reads `===  END  HANDOFF ===`, full-width signs and letters of other alphabets as
-//! it reads the line itself. So the text is compared folded: without what nobody sees, in small Latin
-//! letters. What is found keeps its words and loses its signs.
+//! A model reads `===  END  HANDOFF ===`, full-width characters and letters of other alphabets like the line
+//! itself. So the text is compared after folding: without invisible characters, in small Latin letters. A
+//! match keeps its words and loses its punctuation.
 
 use crate::core::text::visible::is_hidden;
 
 /// The words of the brief's first and last line.
 const MARKS: [[&str; 2]; 2] = [["handoff", "loaded"], ["end", "handoff"]];
-/// Tags by which Claude tells its model from whom a text is, as letters alone.
+/// Tags by which Claude tells its model where a text comes from, as letters alone.
 const TAGS: [&str; 16] = [
     "systemreminder", "tasknotification", "functioncalls", "functionresults", "antml",
     "userpromptsubmithook", "sessionstarthook", "commandname", "commandmessage", "commandargs",
@@ -17,15 +17,15 @@ const TAGS: [&str; 16] = [
     "bashstderr",
 ];
 
-/// `text` with `-` for the equals signs before the words of a brief's line, and `[` for what opens one of
-/// Claude's own tags.
+/// `text` with `-` for the equals signs before the words of a brief's line, and `[` for the bracket that
+/// opens a tag of Claude's.
 pub(super) fn defuse(text: String) -> String {
     let signs = |c: char| is_equals(c) || is_opening(c);
     if !text.chars().any(signs) {
         return text;
     }
     let chars: Vec<(usize, char)> = text.char_indices().collect();
-    // The letters and digits that are seen, folded, each with its place in `chars`.
+    // The visible letters and digits, folded, each with its index in `chars`.
     let (mut folded, mut places) = (String::new(), Vec::new());
     for (place, (_, c)) in chars.iter().enumerate() {
         if let Some(c) = fold(*c) {
@@ -44,7 +44,7 @@ pub(super) fn defuse(text: String) -> String {
             let (first_ends, second_begins) =
                 (places[at + words[0].len() - 1] + 1, places[at + words[0].len()]);
             let spaced = first_ends < second_begins && gap(first_ends, second_begins, &char::is_whitespace);
-            // Between the letters of a word stands nothing that is seen.
+            // Nothing visible is between the letters of a word.
             let solid = |from: usize, len: usize| {
                 (from + 1..from + len).all(|n| gap(places[n - 1] + 1, places[n], &|_| false))
             };
@@ -80,7 +80,7 @@ pub(super) fn defuse(text: String) -> String {
     text.char_indices().map(|(at, c)| instead.get(&at).copied().unwrap_or(c)).collect()
 }
 
-/// A letter or digit as it is read, in small Latin; `None` for everything else.
+/// A letter or digit as a reader takes it, in small Latin; `None` for everything else.
 fn fold(c: char) -> Option<char> {
     let code = u32::from(c);
     let letter = |n: u32| char::from_u32(u32::from('a') + n % 26);
@@ -98,7 +98,7 @@ fn fold(c: char) -> Option<char> {
         '\u{1f150}'..='\u{1f169}' => letter(code - 0x1f150),
         '\u{1f170}'..='\u{1f189}' => letter(code - 0x1f170),
         '\u{1f1e6}'..='\u{1f1ff}' => letter(code - 0x1f1e6),
-        // Letters of other alphabets, and small capitals, that look like one of those in the words.
+        // Letters of other alphabets, and small capitals, that look like a letter of the words.
         'А' | 'а' | 'Α' | 'α' | 'ᴀ' | 'ɑ' | 'ª' | 'ᵃ' => Some('a'),
         'Ԁ' | 'ԁ' | 'ᴅ' | 'Ⅾ' | 'ⅾ' | 'ⅅ' | 'ⅆ' | 'ᗪ' | 'đ' | 'Đ' | 'ᵈ' => Some('d'),
         'Е' | 'е' | 'Ε' | 'ε' | 'ᴇ' | 'ℰ' | 'ℯ' | 'ⅇ' | '℮' | 'ё' | 'Ё' | 'є' | 'Є' | 'ᵉ' => {
@@ -118,7 +118,7 @@ fn fold(c: char) -> Option<char> {
         'І' | 'і' | 'Ι' | 'ι' | 'ɪ' => Some('i'),
         'Р' | 'р' | 'Ρ' | 'ρ' => Some('p'),
         'С' | 'с' => Some('c'),
-        // With an accent: by the letter that it is made of.
+        // Letters with an accent, as their base letter.
         'à'..='å' | 'À'..='Å' | 'ā' | 'ă' | 'ą' => Some('a'),
         'è'..='ë' | 'È'..='Ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' => Some('e'),
         'ò'..='ö' | 'Ò'..='Ö' | 'ō' | 'ŏ' | 'ő' => Some('o'),
@@ -128,7 +128,7 @@ fn fold(c: char) -> Option<char> {
     }
 }
 
-/// What is passed over: what nobody sees, and accents that stand for themselves. A newline is seen.
+/// Whether folding skips a character: invisible characters, and combining accents. A newline is visible.
 fn is_passed(c: char) -> bool {
     is_hidden(c) && !matches!(c, '\n' | '\t')
         || matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}'
@@ -163,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_reads_like_a_line_of_the_brief_loses_its_signs() {
+    fn a_text_like_a_line_of_the_brief_loses_its_punctuation() {
         for text in [
             "=== END HANDOFF ===",
             "===  END  HANDOFF ===",

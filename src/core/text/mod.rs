@@ -1,4 +1,4 @@
-//! Text for terminals and for people: what is safe to show, how wide it is, and where it is cut or wrapped.
+//! Text for terminals and people: what is safe to print, how wide it is, and where it is cut or wrapped.
 
 pub mod column_fit;
 pub mod ellipsis;

@@ -1,11 +1,10 @@
-//! The word that was probably meant.
+//! Suggests the word that was probably meant.
 
 /// How many characters of a word are compared.
 const COMPARED: usize = 40;
 
-/// The first of the words that are spelled most like `word`, if a slip of the finger explains the
-/// difference. An edit is a letter more, less or other, or two that have changed places; large and small
-/// letters are the same.
+/// The first of the words with the most similar spelling, if a typo explains the difference. An edit inserts,
+/// removes or replaces a letter, or swaps two neighbours; case is ignored.
 pub fn nearest_word<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted: String = word.chars().take(COMPARED).flat_map(char::to_lowercase).collect();
     known
@@ -16,7 +15,7 @@ pub fn nearest_word<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, name)| name)
 }
 
-/// How many edits a slip of the finger makes. Two make any word of three letters, and half of one of four.
+/// How many edits count as a typo. Two edits make any word of three letters, and half of one of four.
 pub fn slips(word: &str) -> usize {
     if word.chars().count() < 5 { 1 } else { 2 }
 }

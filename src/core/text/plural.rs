@@ -1,11 +1,9 @@
-//! A number of things in words.
-
-/// `1 file`, `2 files`, `0 files`: of a noun whose plural ends in `s`.
+/// `1 file`, `2 files`, `0 files`, for a noun whose plural ends in `s`.
 pub fn plural(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", plural_end(number as u64))
 }
 
-/// What a noun has behind it for so many things: nothing or an `s`.
+/// The ending of such a noun: nothing for one, else `s`.
 pub fn plural_end(number: u64) -> &'static str {
     if number == 1 { "" } else { "s" }
 }

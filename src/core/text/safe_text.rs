@@ -1,8 +1,8 @@
-//! Text from outside, made safe to quote.
+//! Makes text from outside safe to quote.
 //!
-//! Prompts, answers, tool output and file names come from models and repositories. Before any of it is put
-//! into a handoff it loses what could move a terminal, hide from a reader or pass for a line of the brief,
-//! and what looks like a secret. Raw copies (the transcript, the patch) are not touched here.
+//! Prompts, answers, tool output and file names come from models and repositories. In a handoff they must not
+//! control a terminal, hide from a reader, pass for a line of the brief, or contain a secret. Raw copies (the
+//! transcript, the patch) are not changed here.
 
 use std::borrow::Cow;
 
@@ -12,9 +12,9 @@ use crate::core::text::visible::is_hidden;
 
 /// The longest control sequence, in bytes.
 const SEQUENCE: usize = 64;
-/// The longest title or link of a terminal, in bytes.
+/// The longest terminal title or link, in bytes.
 const TITLE: usize = 2048;
-/// The longest run of back-ticks or tildes that is kept at the start of a line, so that a fence stays short.
+/// The longest run of backticks or tildes that is kept at the start of a line, so that a fence stays short.
 const FENCE_RUN: usize = 12;
 
 /// The beginning of `text`, at most `cap` bytes, cut at a character.
@@ -29,12 +29,12 @@ pub fn cut_bytes(text: &str, cap: usize) -> &str {
     &text[..end]
 }
 
-/// How far a cut goes back to the end of a word, in bytes: as far as a secret may be long that cannot be told
-/// by its beginning.
+/// How far back a cut looks for the end of a word, in bytes: the length of a secret that is not recognized by
+/// its beginning.
 const BACK: usize = 200;
 
-/// As [`cut_bytes`], for text that is not redacted yet: a cut through a word takes the whole word away, so
-/// that no beginning of a secret is left that could not be known for one.
+/// As [`cut_bytes`], for text that is not redacted yet. A cut through a word removes the whole word, because
+/// the beginning of a secret alone may not be recognized.
 pub fn cut_words(text: &str, cap: usize) -> &str {
     let cut = cut_bytes(text, cap);
     let in_word = |b: &u8| !(b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`'));
@@ -45,7 +45,7 @@ pub fn cut_words(text: &str, cap: usize) -> &str {
     if word > BACK { cut } else { &cut[..cut.len() - word] }
 }
 
-/// The beginning of `text`, at most `cap` characters, with `...` behind it when something is missing.
+/// The beginning of `text`, at most `cap` characters, followed by `...` if it was cut.
 pub fn cut_chars(text: &str, cap: usize) -> String {
     match text.char_indices().nth(cap) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -53,7 +53,7 @@ pub fn cut_chars(text: &str, cap: usize) -> String {
     }
 }
 
-/// The length that Claude counts: UTF-16 units (measured: 10,000 CJK characters are 10,000).
+/// The length in UTF-16 units, which Claude counts (measured: 10,000 CJK characters are 10,000).
 pub fn units(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
@@ -82,23 +82,23 @@ pub fn end_units(text: &str, cap: usize) -> &str {
     text
 }
 
-/// `text` without control sequences and characters (newline and tab stay), without characters that turn or
-/// hide text, without anything that could be read as a line of the brief, and with secrets replaced.
+/// `text` without control sequences and control characters (newline and tab stay), without characters that
+/// change direction or are invisible, without anything that could pass for a line of the brief, and with
+/// secrets replaced.
 pub fn safe(text: &str) -> String {
     let text = without_sequences(text).replace("\r\n", "\n");
     let seen: String = text.chars().filter(|c| *c == '\r' || !is_unwanted(*c)).collect();
-    // A return in the middle of a secret hides no part of it.
+    // Replaced after redaction, because a carriage return can be in the middle of a secret.
     defuse(redact(&seen).replace('\r', "\n"))
 }
 
-/// `text` without control sequences and characters that nobody sees.
+/// `text` without control sequences and invisible characters.
 pub fn visible_text(text: &str) -> String {
     let text = without_sequences(text).replace("\r\n", "\n").replace('\r', "\n");
     text.chars().filter(|c| !is_unwanted(*c)).collect()
 }
 
-/// `text` without colours, moves of the cursor and titles: what is left of one of them could stick to a
-/// secret.
+/// `text` without colours, cursor movements and titles, whose remains could stick to a secret.
 pub(crate) fn without_sequences(text: &str) -> Cow<'_, str> {
     if !text.contains(['\u{1b}', '\u{9b}']) {
         return Cow::Borrowed(text);
@@ -129,22 +129,22 @@ pub fn safe_line(text: &str) -> String {
     safe(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The beginning of `text` on one line, at most `cap` characters, made safe. Only as much is read as they can
-/// come from: a prompt may be long, and this is asked for often.
+/// The beginning of `text` on one line, at most `cap` characters, made safe. Only the necessary part of
+/// `text` is read, because a prompt may be long and this is called often.
 pub fn short_line(text: &str, cap: usize) -> String {
-    // Four bytes each, and as much again for white space, which is drawn together.
+    // Four bytes for each character, and as much again for white space, which is collapsed.
     let begin = cut_words(text, cap * 8);
     let line = safe_line(begin);
     if begin.len() < text.len() && line.chars().count() <= cap { line + "..." } else { cut_chars(&line, cap) }
 }
 
-/// Controls, and what nobody sees. The two joiners stay: Persian words and pictures of families are made with
-/// them.
+/// Whether a character is a control character or invisible. The two joiners stay: Persian words and emoji of
+/// families need them.
 fn is_unwanted(c: char) -> bool {
     is_hidden(c) && !matches!(c, '\n' | '\t' | '\u{200c}' | '\u{200d}')
 }
 
-/// `text` between fences that nothing in it can close.
+/// `text` between fences that it cannot close.
 pub fn fenced(text: &str) -> String {
     let mut body = String::with_capacity(text.len() + 8);
     let mut longest = 2;
@@ -173,7 +173,7 @@ pub fn thousands(number: u64) -> String {
     out
 }
 
-/// `text` with `(at)` for each `@`: Claude loads the file that is named behind one, wherever it stands.
+/// `text` with `(at)` for each `@`, because Claude loads a file that is named behind an `@` anywhere.
 pub fn without_imports(text: &str) -> String {
     text.replace(['@', '\u{ff20}', '\u{fe6b}'], "(at)")
 }

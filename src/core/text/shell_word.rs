@@ -1,12 +1,12 @@
-//! Words of a command line that a shell reads.
+//! Quotes words for a shell.
 
-/// A word as a shell reads it, whatever it contains.
+/// A word in a form that a shell reads unchanged.
 pub fn shell_word(word: &str) -> String {
-    // Nothing but ASCII is added.
+    // Only ASCII is added.
     String::from_utf8_lossy(&shell_bytes(word.as_bytes())).into_owned()
 }
 
-/// The same for a word that may be no UTF-8, such as a path.
+/// The same for a word that may not be UTF-8, such as a path.
 pub fn shell_bytes(word: &[u8]) -> Vec<u8> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-=+:@%,".contains(byte);
     if !word.is_empty() && word.iter().all(is_plain) {
@@ -16,7 +16,7 @@ pub fn shell_bytes(word: &[u8]) -> Vec<u8> {
     [b"'", parts.join(&br"'\''"[..]).as_slice(), b"'"].concat()
 }
 
-/// A command line as a shell reads it.
+/// A command line in a form that a shell reads unchanged.
 pub fn shell_line(words: &[String]) -> String {
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }

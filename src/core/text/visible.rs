@@ -1,35 +1,34 @@
-//! Characters that a reader does not see and a terminal or a reader of JSON may act on: one list, and the two
-//! ways to write them.
+//! Invisible characters on which a terminal or a JSON reader may act, and two ways to make them visible.
 
 use std::fmt::Write as _;
 
-/// Whether a character does something else than to be drawn: controls (C0, DEL, C1), those that turn the
-/// direction of text or end a line, and those that nobody sees. Of the latter, what changes the picture of a
-/// neighbour (variation selectors, accents) is drawn.
+/// Whether a character is not drawn: controls (C0, DEL, C1), characters that change the direction of text or
+/// end a line, and invisible ones. Characters that change the picture of a neighbour (variation selectors,
+/// accents) count as drawn.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             // Soft hyphen, joiner, Arabic mark, Hangul and Khmer fillers, Mongolian separators.
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
             | '\u{180b}'..='\u{180f}'
-            // Of no width, direction, line and paragraph, invisible operators.
+            // Zero width, direction, line and paragraph, invisible operators.
             | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            // How hieroglyphs, shorthand and notes are put together.
+            // Format controls of hieroglyphs, shorthand and musical notes.
             | '\u{13430}'..='\u{1345f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-            // Tags, and variation selectors beyond the sixteen that are in use.
+            // Tags, and variation selectors beyond the sixteen in use.
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Text for people: each hidden character as `\u{...}`.
+/// Text for people, with each hidden character as `\u{...}`.
 pub fn visible(text: &str) -> String {
     replaced(text, is_hidden, |c, out| {
         let _ = write!(out, "{}", c.escape_unicode());
     })
 }
 
-/// JSON, or a text of lines with colours, with each hidden character as JSON writes it (`\uXXXX`). Newlines,
-/// tabs and the escape character stay: JSON has them only between its values, and not the latter.
+/// JSON, or lines of text with colours, with each hidden character as JSON writes it (`\uXXXX`). Newlines,
+/// tabs and the escape character stay: in JSON, the first two occur only between values, the last not at all.
 pub fn escaped(text: &str) -> String {
     replaced(
         text,
@@ -111,7 +110,7 @@ mod tests {
         (0xe0001, 0xe0001),
         (0xe0020, 0xe007f),
     ];
-    /// Signs of that category that are drawn, round or above the characters behind them
+    /// Characters of that category that are drawn, around or above the characters behind them
     /// (`Prepended_Concatenation_Mark`, `PropList.txt`).
     const DRAWN_FORMAT: [(u32, u32); 7] = [
         (0x600, 0x605),
@@ -124,7 +123,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_unicode_lets_a_reader_not_see_is_hidden() {
+    fn characters_that_unicode_makes_invisible_are_hidden() {
         let is_in = |ranges: &[(u32, u32)], code: u32| {
             ranges.iter().any(|(first, last)| (*first..=*last).contains(&code))
         };

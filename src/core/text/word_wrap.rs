@@ -1,24 +1,25 @@
-//! Sentences on a terminal: lines are broken between words, and go on below where the sentence began.
+//! Wraps sentences for a terminal: lines are broken between words and continue below the beginning of the
+//! sentence.
 
 use unicode_width::UnicodeWidthStr;
 
-/// Columns that a sentence has at least; where it would have fewer, it goes on at [`SMALL`].
+/// The least width of a sentence, in columns. If it would be narrower, it continues at [`SMALL`].
 const SENTENCE_LEAST: usize = 24;
 /// The indent in a terminal that is too narrow for a better one.
 const SMALL: usize = 4;
-/// What a message may begin with: its sentence begins behind it.
+/// Labels of messages; the sentence begins behind them.
 const LABELS: [&str; 2] = ["hopty: ", "hint: "];
 
-/// Each line of `text` broken between words into lines of at most `cols` columns; all but the first begin
-/// `indent` columns from the left. Colours take no columns. A command between backticks is broken only where
-/// it is longer than a line.
+/// Breaks each line of `text` between words into lines of at most `cols` columns; all but the first are
+/// indented by `indent` columns. Colours take no columns. A command between backticks is broken only if it is
+/// longer than a line.
 pub fn wrap_words(text: &str, indent: usize, cols: usize) -> String {
     let indent = if indent + SENTENCE_LEAST > cols { indent.min(SMALL).min(cols / 4) } else { indent };
     text.split('\n').map(|line| wrap_line(line, indent, cols)).collect::<Vec<_>>().join("\n")
 }
 
-/// A message in lines of at most `cols` columns: behind `hopty: ` or `hint: ` it goes on where its sentence
-/// began.
+/// A message in lines of at most `cols` columns. Behind `hopty: ` or `hint: `, it continues where its
+/// sentence began.
 pub fn wrap_message(text: &str, cols: usize) -> String {
     let indent =
         |line: &str| LABELS.iter().find(|label| line.starts_with(**label)).map_or(0, |label| label.len());
@@ -31,11 +32,11 @@ fn wrap_line(line: &str, indent: usize, cols: usize) -> String {
     let (room, small) = (cols.saturating_sub(indent), indent.min(SMALL).min(cols / 4));
     for (n, word) in words(line, room).into_iter().enumerate() {
         let width = columns(word);
-        // A word longer than a line is the terminal's to break, so that it can be copied whole. One that fits
-        // in no line but one of the small indent goes there.
+        // A word that is longer than a line is left to the terminal, so that it can be copied whole. One that
+        // fits only at the small indent goes there.
         let needs_small = width > room && small + width <= cols;
         let below = if needs_small { small } else { indent };
-        // At the same column, too, a new line has more room: no space stands before the word there.
+        // A new line at the same column still has more room, because no space precedes the word.
         if column + 1 + width > cols && column >= below.max(1) && width > 0 {
             out.truncate(out.trim_end_matches(' ').len());
             out.push('\n');
@@ -51,7 +52,7 @@ fn wrap_line(line: &str, indent: usize, cols: usize) -> String {
     out
 }
 
-/// What is not broken: words, and commands between backticks that fit into `room` columns.
+/// The units that are not broken: words, and commands between backticks that fit into `room` columns.
 fn words(line: &str, room: usize) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = line;
@@ -70,12 +71,12 @@ fn words(line: &str, room: usize) -> Vec<&str> {
     }
 }
 
-/// Where the first word ends, in bytes, if a command begins in it.
+/// The length of the command that begins in the first word, in bytes, if one does.
 fn command_end(text: &str) -> Option<usize> {
     let is_open = |word: &str| word.matches('`').count() % 2 == 1;
     let first = text.find(' ').filter(|end| is_open(&text[..*end]))?;
     let close = first + text[first..].find('`')?;
-    // Another may begin in the same word, and signs stand behind it.
+    // Another command may begin in the same word, and punctuation may follow.
     let end = close + text[close..].find(' ').unwrap_or(text.len() - close);
     (!is_open(&text[..end])).then_some(end)
 }
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_goes_on_below_where_it_began() {
+    fn a_sentence_continues_below_its_beginning() {
         assert_eq!(
             wrap_words("why           one two three four five", 14, 40),
             "why           one two three four five"
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_stays_whole_where_it_fits() {
+    fn a_command_that_fits_is_not_broken() {
         assert_eq!(wrap_words("run `hopty ls --all`, then", 0, 20), "run\n`hopty ls --all`,\nthen");
         assert_eq!(wrap_words("`a b`/`c d` e", 0, 11), "`a b`/`c d`\ne");
         assert_eq!(
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_goes_on_behind_its_label() {
+    fn a_message_continues_behind_its_label() {
         assert_eq!(
             wrap_message("hopty: ls: the one is not there\nhint: look for another one", 32),
             "hopty: ls: the one is not there\nhint: look for another one"

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::SessionIdentity;
 use crate::claude::plugin::PluginParts;
 use crate::claude::start_code::StartCodePaths;
-use crate::core::claude::settings::{SettingsArgument, given};
+use crate::core::claude::settings::SettingsArgument;
 use crate::core::config::RestartMode;
 use crate::core::ids::{Channel, ConversationId};
 use crate::fs::trusted_dirs;
@@ -19,7 +19,7 @@ const REFRESH_S: u64 = 5;
 impl SessionIdentity {
     /// Where settings that run code may be.
     pub fn start_code_paths(&self) -> StartCodePaths {
-        let file = |value: &&String| given(value) == SettingsArgument::File;
+        let file = |value: &&String| SettingsArgument::of(value) == SettingsArgument::File;
         let paths = |values: &[String]| values.iter().filter(file).map(PathBuf::from).collect();
         StartCodePaths {
             claude: self.paths.claude.clone(),

@@ -14,7 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::core::claude::args::OwnArgs;
-use crate::core::compat::{About, LayoutPlace};
+use crate::core::compat::{LayoutPlace, SessionLogContext};
 use crate::core::handoff::capture::HandoffOrigin;
 use crate::core::handoff::manifest_entry::HandoffKind;
 use crate::core::ids::{Channel, ConversationId, HandoffId, LABEL_HINT, SessionName, change_labels};
@@ -185,8 +185,8 @@ impl SessionIdentity {
     }
 
     /// The session, for the log of decisions. `code`: how the last run ended.
-    pub fn about(&self, restarts: u32, code: u8) -> About {
-        About {
+    pub fn about(&self, restarts: u32, code: u8) -> SessionLogContext {
+        SessionLogContext {
             pid: std::process::id(),
             dir: self.dir.display().to_string(),
             channel: self.channel.to_string(),

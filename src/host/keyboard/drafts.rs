@@ -460,7 +460,8 @@ mod tests {
     fn a_draft_that_the_box_shows_in_part_is_kept_whole() {
         let mut draft = PromptDraft::new(true);
         draft.note(b"one\\\rtwo\\\rthree", Stamp(0));
-        let part = ScreenPromptBox { hidden: (2, 0), ..ScreenPromptBox::of_text("three") };
+        let mut part = ScreenPromptBox::of_text("three");
+        part.hidden = (2, 0);
         draft.save(1, Some(&part));
         assert_eq!(draft.saved(), b"one\\\rtwo\\\rthree");
     }

@@ -45,7 +45,7 @@ pub(super) use usage_limits::earlier_limit_reset;
 
 use crate::core::claude::args::OwnArgs;
 use crate::core::claude::hooks::HookInput;
-use crate::core::claude::language_model::Model;
+use crate::core::claude::language_model::LanguageModel;
 use crate::core::claude::pasted_prompt::SentPrompt;
 use crate::core::claude::statusline_payload::StatusLine;
 use crate::core::claude::tasks::Tasks;
@@ -82,7 +82,7 @@ pub(super) struct Observer {
     /// The last dialog that a hook reported: its kind, and its subject.
     dialog: Option<(String, String)>,
     /// The model that Claude runs.
-    model: Model,
+    model: LanguageModel,
     /// Claude's working directory as its hooks report it, when it differs from the session's.
     working_dir: Option<String>,
     /// Claude's last status line, and when it arrived.
@@ -115,7 +115,7 @@ impl Observer {
             prompt_before: None,
             name_before: None,
             dialog: None,
-            model: Model::default(),
+            model: LanguageModel::default(),
             working_dir: None,
             status_line: None,
             early_status_line: None,
@@ -139,7 +139,7 @@ impl Observer {
         if self.claude {
             let order = self.scans.want();
             (order.child, order.all) = (Some(sessions_file), true);
-            self.model.run_begins();
+            self.model.begin_run();
         }
     }
 
@@ -300,9 +300,9 @@ impl Observer {
     }
 
     /// Stops looking for it.
-    pub fn forget_sought(&mut self) {
+    pub fn stop_seeking(&mut self) {
         if let Some(transcript) = &mut self.transcript {
-            transcript.facts.proof.forget_sought();
+            transcript.facts.proof.stop_seeking();
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use super::growing_file_reader::{TranscriptPart, TranscriptRead};
-use crate::core::claude::carry_over::{CarryMethod, way};
+use crate::core::claude::carry_over::{CarryMethod, carry_method};
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::claude::tasks::Tasks;
 use crate::core::claude::transcript_facts::TranscriptFacts;
@@ -152,5 +152,5 @@ impl ObservedTranscript {
 /// How to pass the first prompt of Claude's queue to a fresh conversation. The stored copy of a long one may
 /// be cut.
 fn queued_way(first: Option<&str>) -> Option<CarryMethod> {
-    way(first.filter(|prompt| prompt.len() < QUEUED_MAX)?)
+    carry_method(first.filter(|prompt| prompt.len() < QUEUED_MAX)?)
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::Observer;
 use crate::claude::plugin;
 use crate::core::claude::args::OwnArgs;
-use crate::core::claude::settings::{SettingsArgument, given, merge};
+use crate::core::claude::settings::{SettingsArgument, merge};
 use crate::core::claude::statusline_payload::StatusLine;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
@@ -39,7 +39,7 @@ pub(in crate::host) fn settings(
     }
     let given_text = match own.settings.as_deref() {
         None => None,
-        Some(value) if given(value) == SettingsArgument::Inline => Some(value.to_owned()),
+        Some(value) if SettingsArgument::of(value) == SettingsArgument::Inline => Some(value.to_owned()),
         Some(path) => Some(read_settings(&project.join(path))?),
     };
     let mut flag: Map<String, Value> = match &given_text {
@@ -90,7 +90,7 @@ impl Observer {
             reported.keep_limits(earlier, u64::try_from(Clock::wall().0 / 1000).unwrap_or(0));
         }
         if let Some(model) = &reported.model {
-            self.model.tell(model, reported.window);
+            self.model.take_status_line(model, reported.window);
         }
         self.status_line = Some((reported, at));
     }

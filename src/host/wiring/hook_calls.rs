@@ -196,7 +196,8 @@ impl Host {
             self.control.hooks.must_be_read(call.asked.connection, id);
         }
         let event = call.call.hook.event;
-        let pending = self.compat.told_at_start(&call.call, with).map(|text| hooks::told(event, &text));
+        let pending =
+            self.compat.copy_reminder(&call.call, with).map(|text| hooks::context_output(event, &text));
         let stdout = match with {
             HookAnswer::Message { .. } if self.segment_shows_wait() => String::new(),
             _ => pending.unwrap_or_else(|| {

@@ -450,7 +450,7 @@ impl Host {
         }
         let mark = self.keyboard.queue.prompt_mark();
         if self.keyboard.queue.settle(number) {
-            self.observer.forget_sought();
+            self.observer.stop_seeking();
         }
         // A key has no answer of its own: a refusal becomes a notice.
         if self.control.settle_key(number)

@@ -1,37 +1,33 @@
-//! How Claude reads its command line: options and subcommands out of `options.txt`, and the order of the
-//! parser's rules.
+//! Claude's own rules for reading its command line. The options and subcommands are in `options.txt`.
 //!
-//! The rules are those of the real program, measured: an option that needs a value takes the next argument
-//! whatever it is; an optional value is taken unless it begins with `-`; a list goes on up to the next `-`;
-//! `-x` and its value may be one word, flags of one letter may be joined; a long option may carry `=value`;
-//! names are never abbreviated.
+//! The rules are measured: an option that needs a value takes the next argument, whatever it is; an optional
+//! value is taken unless it begins with `-`; a list continues to the next `-`; `-x` and its value may be one
+//! word, and flags of one letter may be joined; a long option may be written `--name=value`; names are never
+//! abbreviated.
 
 use std::ops::Range;
 
 const OPTIONS: &str = include_str!("options.txt");
 
-/// What an option takes.
+/// How many values an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionValues {
     None,
-    /// One value.
     One,
-    /// One value or none.
     Optional,
-    /// One value or more.
     Many,
 }
 
-/// What an option means to a supervisor.
+/// The meaning of an option for hopty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionMeaning {
-    /// No interactive session of this terminal.
+    /// Not an interactive session in this terminal: exec'd straight into Claude.
     Through,
     /// Picks or names the conversation.
     Identity,
-    /// Belongs to the start of one conversation.
+    /// Only for the first conversation of the session.
     Once,
-    /// Stays as it is.
+    /// Passed on to every run.
     Keep,
 }
 
@@ -50,43 +46,28 @@ pub struct Grammar {
     first_commands: Vec<&'static str>,
 }
 
-/// One piece of a command line. Pieces stand in the order of the arguments and name them by index.
+/// One piece of a command line. Pieces are in the order of the arguments and refer to them by index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgPiece {
-    /// An option with its values.
     Option {
-        /// Its long name, whatever form was written.
+        /// The long name, whichever form was used.
         name: String,
-        /// What it takes.
         takes: OptionValues,
-        /// What it means.
         means: OptionMeaning,
         values: Vec<String>,
-        /// The arguments it covers. Joined flags (`-cd`) cover the same one.
+        /// The arguments that it covers. Joined flags (`-cd`) cover the same argument.
         at: Range<usize>,
-        /// The piece as it would be written alone, where it was joined to another.
+        /// How it would be written alone, where it was joined to another.
         alone: Option<String>,
     },
-    /// An option that is not in the table: Claude refuses it, or is newer.
-    Unknown {
-        /// The argument's index.
-        at: usize,
-    },
+    /// An option that the table does not have: a wrong one, or one of a newer Claude.
+    Unknown { at: usize },
     /// The word after an unknown option: its value, or the prompt.
-    Loose {
-        /// The argument's index.
-        at: usize,
-    },
+    Loose { at: usize },
     /// `--`.
-    Separator {
-        /// The argument's index.
-        at: usize,
-    },
+    Separator { at: usize },
     /// A word that belongs to no option: the prompt, or a subcommand.
-    Operand {
-        /// The argument's index.
-        at: usize,
-    },
+    Operand { at: usize },
 }
 
 impl Default for Grammar {
@@ -96,7 +77,7 @@ impl Default for Grammar {
 }
 
 impl Grammar {
-    /// Reads the table.
+    /// Reads `options.txt`.
     #[must_use]
     pub fn new() -> Self {
         let mut grammar = Grammar { options: Vec::new(), commands: Vec::new(), first_commands: Vec::new() };
@@ -128,12 +109,12 @@ impl Grammar {
         grammar
     }
 
-    /// Whether `word` is a subcommand wherever it is the first word that is no option.
+    /// Whether `word` is a subcommand when it is the first word that is not an option.
     pub fn is_command(&self, word: &str) -> bool {
         self.commands.contains(&word)
     }
 
-    /// Whether `word` is a subcommand as the very first argument.
+    /// Whether `word` is a subcommand when it is the very first argument.
     pub fn is_first_command(&self, word: &str) -> bool {
         self.first_commands.contains(&word) || self.commands.contains(&word)
     }
@@ -142,7 +123,7 @@ impl Grammar {
         self.options.iter().find(|spec| spec.names.contains(&name))
     }
 
-    /// Takes `args` apart. Every argument is covered; only joined flags share one.
+    /// Splits `args` into pieces. Every argument is covered once, except that joined flags share theirs.
     pub fn parse(&self, args: &[String]) -> Vec<ArgPiece> {
         let mut pieces: Vec<ArgPiece> = Vec::new();
         let mut open_list = false;
@@ -170,7 +151,7 @@ impl Grammar {
             self.option(args, at, &mut pieces);
             let last = pieces[before..].last();
             open_list = match last {
-                // `--list=value` closes at once, `--list value` stays open (as the real parser has it).
+                // `--list=value` ends the list at once, `--list value` leaves it open (measured).
                 Some(ArgPiece::Option { takes: OptionValues::Many, at, .. }) => at.len() > 1,
                 _ => false,
             };
@@ -182,7 +163,7 @@ impl Grammar {
         pieces
     }
 
-    /// The option that begins at `at`, or the several that are joined there.
+    /// Reads the option at `at`, or the several that are joined there.
     fn option(&self, args: &[String], at: usize, pieces: &mut Vec<ArgPiece>) {
         let mut text = args[at].clone();
         let mut joined = false;
@@ -234,13 +215,13 @@ fn piece(spec: &Spec, values: Vec<String>, at: Range<usize>, alone: Option<Strin
     ArgPiece::Option { name, takes: spec.takes, means: spec.means, values, at, alone }
 }
 
-/// Whether the parser looks for an option in `arg`: a lone `-` is a word.
+/// Whether Claude reads `arg` as an option. A lone `-` is a word.
 fn like_option(arg: &str) -> bool {
     arg.len() > 1 && arg.starts_with('-')
 }
 
-/// The index of the prompt among `args`. A word after an unknown option is that option's value, unless
-/// nothing else could be the prompt and it has a space in it, as a sentence has and a value hardly ever.
+/// The index of the prompt. A word after an unknown option is that option's value, unless nothing else can be
+/// the prompt and the word contains white space, which values hardly ever do.
 pub(super) fn prompt(pieces: &[ArgPiece], args: &[String]) -> Option<usize> {
     let operand = pieces.iter().find_map(|piece| match piece {
         ArgPiece::Operand { at } => Some(*at),

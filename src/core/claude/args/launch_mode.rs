@@ -2,36 +2,36 @@
 
 use super::grammar::{ArgPiece, Grammar, OptionMeaning, OptionValues};
 
-/// What one of the standard streams is.
+/// The kind of a standard stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     Terminal,
-    /// A pipe, a file, nothing.
+    /// A pipe, a file, or nothing.
     Other,
 }
 
-/// What a command line asks for.
+/// How a command line starts Claude.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchMode {
-    /// A session in this terminal: hopty supervises it.
+    /// A session in this terminal, which hopty supervises.
     Interactive,
-    /// Anything else: Claude takes hopty's place at once, with nothing added.
+    /// Anything else: hopty is replaced by Claude (`exec`) and adds no argument.
     ExecThrough(ExecThroughReason),
 }
 
-/// Why hopty steps aside.
+/// Why hopty does not supervise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecThroughReason {
-    /// Standard input or output is no terminal; Claude then prints and exits (measured).
+    /// Standard input or output is not a terminal. Claude then prints and exits (measured).
     NotATerminal,
-    /// This option: print mode, help, version, a background or cloud session.
+    /// Print mode, help, version, or a background or cloud session; the option.
     Option(String),
     Subcommand(String),
-    /// This option lacks its value; Claude says so itself.
+    /// An option without its value. Claude reports the error itself.
     MissingValue(String),
 }
 
-/// Decides whether `args` (without the program's name) start an interactive session.
+/// Decides whether `args`, which come without the program's name, start an interactive session.
 pub fn classify(args: &[String], stdin: Stream, stdout: Stream) -> LaunchMode {
     if (stdin, stdout) != (Stream::Terminal, Stream::Terminal) {
         return LaunchMode::ExecThrough(ExecThroughReason::NotATerminal);
@@ -54,8 +54,7 @@ pub fn classify(args: &[String], stdin: Stream, stdout: Stream) -> LaunchMode {
             _ => {}
         }
     }
-    // A word right behind an option that this table does not know is `Loose`: it may be a value, so it is no
-    // command.
+    // A word after an unknown option is `Loose`, because it may be that option's value: it is no subcommand.
     let first = pieces
         .iter()
         .find_map(|piece| if let ArgPiece::Operand { at } = piece { Some(&args[*at]) } else { None });

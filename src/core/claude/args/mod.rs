@@ -1,8 +1,9 @@
 //! Claude's command line: what the person's arguments mean, and the arguments of every run.
 //!
 //! [`classify`] tells an interactive session from everything that runs without hopty, [`OwnArgs`] holds the
-//! few arguments that hopty needs, and [`for_launch`], [`for_next_run`] and [`for_resume`] write the arguments
-//! of a run. The options are data (`options.txt`); `grammar` reads them as Claude's own parser does.
+//! few arguments that hopty needs, and [`for_launch`], [`for_next_run`] and [`for_resume`] write the
+//! arguments of a run. The options are data (`options.txt`); `grammar` reads them as Claude's own parser
+//! does.
 //!
 //! hopty validates nothing that Claude validates itself, and never changes an argument that it passes on.
 

@@ -1,43 +1,38 @@
-//! What hopty reads from the person's own arguments.
+//! The person's own arguments, as far as hopty needs them.
 
 use super::grammar::{self, ArgPiece, Grammar, OptionMeaning};
 
-/// What hopty reads out of a person's arguments. Of an option given several times the last counts, as in
-/// Claude itself.
+/// The person's own arguments, as far as hopty needs them. Of an option that is given several times the last
+/// one counts, as in Claude.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnArgs {
     pub prompt: Option<String>,
-    /// `--session-id`.
     pub session_id: Option<String>,
-    /// `--resume`: the value, `Some(None)` when it stands alone and opens the picker.
+    /// `--resume`: its value, or `Some(None)` if it has none and opens the picker.
     pub resume: Option<Option<String>>,
-    /// Whether `--continue` is there.
+    /// `--continue` is given.
     pub continues: bool,
-    /// Whether `--fork-session` is there.
+    /// `--fork-session` is given.
     pub forks: bool,
-    /// Whether any option picks or names the conversation (these, `--from-pr`, `--teleport`).
+    /// An option picks or names the conversation: one of the above, `--from-pr` or `--teleport`.
     pub picks_conversation: bool,
-    /// The last `--settings`; Claude uses no other (measured on 2.1.329).
+    /// The last `--settings`. Claude ignores the others (measured on 2.1.329).
     pub settings: Option<String>,
-    /// Every `--plugin-dir`.
     pub plugin_dirs: Vec<String>,
-    /// Every `--mcp-config` value: what starts servers.
+    /// `--mcp-config`: files or JSON that name servers to start.
     pub mcp_configs: Vec<String>,
-    /// `--setting-sources`.
     pub setting_sources: Option<String>,
-    /// `--name`: how the person calls the conversation.
+    /// The title of the conversation.
     pub name: Option<String>,
-    /// `--model`.
     pub model: Option<String>,
-    /// `--permission-mode`.
     pub permission_mode: Option<String>,
-    /// Whether `--dangerously-skip-permissions` is there.
+    /// `--dangerously-skip-permissions` is given.
     pub skips_permissions: bool,
-    /// Whether `--bare` is there: no hooks, no plugins.
+    /// `--bare` is given: no hooks and no plugins.
     pub bare: bool,
-    /// Whether `--safe-mode` is there: no hooks, no plugins.
+    /// `--safe-mode` is given: no hooks and no plugins.
     pub safe_mode: bool,
-    /// `--worktree`: the value, `Some(None)` when Claude makes up a name (a new tree for every run).
+    /// `--worktree`: its value, or `Some(None)` if Claude makes up a name, a new one for every run.
     pub worktree: Option<Option<String>>,
 }
 
@@ -73,7 +68,7 @@ impl OwnArgs {
         own
     }
 
-    /// Whether the person's own arguments allow `bypassPermissions`.
+    /// Whether the person allows `bypassPermissions`.
     pub fn bypasses(&self) -> bool {
         self.skips_permissions || self.permission_mode.as_deref() == Some("bypassPermissions")
     }

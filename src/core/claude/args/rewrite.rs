@@ -1,34 +1,32 @@
-//! The arguments of the first run and of the runs that follow.
+//! Writes the arguments of the first run and of later runs.
 //!
-//! What a person wrote and what is not taken out stays as it is, in order, byte for byte. What hopty adds
-//! stands in front, or behind where it must win; never behind `--`, and in forms that no list option
-//! swallows.
+//! The person's arguments keep their order and their bytes. hopty adds its own in front, or behind where they
+//! must win, never behind `--`, and in forms that no list option swallows.
 
 use super::grammar::{ArgPiece, Grammar, OptionMeaning, prompt};
 use super::own_args::OwnArgs;
 use crate::core::claude::permission::PermissionMode;
 use crate::core::ids::ConversationId;
 
-/// What is known when a run is started again.
+/// What a later run needs besides the person's arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextRunArgs {
-    /// The new conversation's id, or the id to resume.
+    /// The id of the new conversation, or of the one to resume.
     pub session_id: ConversationId,
-    /// The model last seen; used where the person named none.
+    /// The model last seen, for a person who named none.
     pub model: Option<String>,
-    /// The model that the person changed to since; it goes before the one that they named.
+    /// The model that the person switched to later. It beats the one in their arguments.
     pub switched: Option<String>,
-    /// The permission mode to go on with, where it is not the one that the person's own arguments and
-    /// settings give.
+    /// The permission mode to continue in, if it differs from that of the person's arguments and settings.
     pub permission_mode: Option<PermissionMode>,
-    /// hopty's plugin directory.
     pub plugin_dir: Option<String>,
-    /// One `--settings` that stands for all: the person's own with hopty's additions.
+    /// The value of one `--settings` that replaces all others: the person's own settings with hopty's
+    /// additions.
     pub settings: Option<String>,
 }
 
-/// The arguments of the first run: the person's own, and hopty's in front. The id is passed only when nothing
-/// else picks the conversation, because Claude refuses both together (measured).
+/// The arguments of the first run. The id is passed only if nothing else picks the conversation: Claude
+/// refuses both together (measured).
 pub fn for_launch(args: &[String], plugin_dir: Option<&str>, session_id: &ConversationId) -> Vec<String> {
     let mut out = Vec::new();
     plugin(&mut out, plugin_dir);
@@ -39,7 +37,7 @@ pub fn for_launch(args: &[String], plugin_dir: Option<&str>, session_id: &Conver
     out
 }
 
-/// The same `args` with `settings` as the `--settings` that counts: the last one.
+/// `args` with `settings` as the last `--settings`, which is the one that counts.
 pub fn with_settings(args: &[String], settings: &str) -> Vec<String> {
     let pieces = Grammar::new().parse(args);
     let end =
@@ -51,8 +49,8 @@ pub fn with_settings(args: &[String], settings: &str) -> Vec<String> {
     out
 }
 
-/// The same `args` with `name` as the conversation's name, or without any: a version that does not know
-/// `--name` refuses to start.
+/// `args` with `name` as the conversation's name, or without a name: a version that does not know `--name`
+/// refuses to start.
 pub fn with_name(args: &[String], name: Option<&str>) -> Vec<String> {
     if OwnArgs::of(args).name.as_deref() == name {
         return args.to_vec();
@@ -66,7 +64,7 @@ pub fn with_name(args: &[String], name: Option<&str>) -> Vec<String> {
     out
 }
 
-/// A piece as it was written, or as it would be written alone.
+/// Pushes a piece as it was written, or as it would be written alone.
 fn push(out: &mut Vec<String>, args: &[String], piece: ArgPiece) {
     match piece {
         ArgPiece::Option { at, alone, .. } => {
@@ -80,13 +78,13 @@ fn push(out: &mut Vec<String>, args: &[String], piece: ArgPiece) {
     }
 }
 
-/// The arguments of a run after a hand-over: a new conversation, without the first prompt. `args` are always
-/// the person's own, never those of an earlier run: which word was the prompt can only be seen there.
+/// The arguments of a run after a hand-over: a new conversation, without the first prompt. `args` must be the
+/// person's own, never those of an earlier run, because only they show which word is the prompt.
 pub fn for_next_run(args: &[String], next: &NextRunArgs) -> Vec<String> {
     later_run(args, next, "--session-id")
 }
 
-/// The arguments of a run after a crash: the same conversation, without any prompt.
+/// The arguments of a run after a crash: the same conversation, without a prompt.
 pub fn for_resume(args: &[String], next: &NextRunArgs) -> Vec<String> {
     later_run(args, next, "--resume")
 }
@@ -108,11 +106,11 @@ fn later_run(args: &[String], next: &NextRunArgs, identity: &str) -> Vec<String>
     if let Some(model) =
         next.switched.as_deref().filter(|model| own.model.as_deref() != Some(*model) && is_model(model))
     {
-        // Behind the person's own: of two the last counts.
+        // Behind the person's own, because the last of two counts.
         out.extend(["--model".to_owned(), model.to_owned()]);
     }
     if let Some(mode) = mode.filter(|mode| own.permission_mode.as_deref() != Some(mode.word())) {
-        // Behind the person's own: of two the last counts.
+        // Behind the person's own, because the last of two counts.
         out.extend(["--permission-mode".to_owned(), mode.word().to_owned()]);
     }
     if let Some(settings) = &next.settings {
@@ -121,14 +119,14 @@ fn later_run(args: &[String], next: &NextRunArgs, identity: &str) -> Vec<String>
     out
 }
 
-/// `=` because `--plugin-dir` takes a list on 2.0.76 and would swallow the prompt behind it (measured).
+/// With `=`, because `--plugin-dir` takes a list on 2.0.76 and would swallow the prompt (measured).
 fn plugin(out: &mut Vec<String>, dir: Option<&str>) {
     out.extend(dir.map(|dir| format!("--plugin-dir={dir}")));
 }
 
-/// The person's arguments without what belongs to the first conversation only. Where another permission mode
-/// is named behind them, `--dangerously-skip-permissions` would beat it; its weaker form leaves the widest
-/// mode to the person's key (measured on 2.1.197 and 2.1.330).
+/// The person's arguments without those for the first conversation only. `--dangerously-skip-permissions`
+/// would beat a permission mode that follows, so its weaker form replaces it: the widest mode is then one key
+/// away (measured on 2.1.197 and 2.1.330).
 fn without_first_conversation(args: &[String], mode_follows: bool) -> Vec<String> {
     let pieces = Grammar::new().parse(args);
     let loose_prompt = prompt(&pieces, args);
@@ -148,8 +146,8 @@ fn without_first_conversation(args: &[String], mode_follows: bool) -> Vec<String
     out
 }
 
-/// What a run is told to go on in `mode`. The two widest are never named: they come from the person's own
-/// arguments, or the run asks before it does anything, and the mode is one key away.
+/// The mode that is passed on. hopty never names the two widest modes: they come from the person's own
+/// arguments, or Claude asks first and the person is one key away from the mode.
 fn passable(own: &OwnArgs, mode: PermissionMode) -> Option<PermissionMode> {
     let is_own = match mode {
         PermissionMode::BypassPermissions => own.bypasses(),
@@ -161,8 +159,8 @@ fn passable(own: &OwnArgs, mode: PermissionMode) -> Option<PermissionMode> {
     }
 }
 
-/// Whether `model` looks like a model's name. It comes from a transcript or a hook, so nothing else is passed
-/// on.
+/// Whether `model` looks like the name of a model. It comes from a transcript or a hook, so nothing else is
+/// passed on.
 pub fn is_model(model: &str) -> bool {
     let inner = |b: u8| {
         b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'@' | b'[' | b']')
@@ -203,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_the_first_conversation_is_gone() {
+    fn options_of_the_first_conversation_are_removed() {
         for (line, rest) in [
             ("", "ID"),
             ("fix --model opus", "ID --model opus"),
@@ -382,7 +380,7 @@ mod tests {
         fn what_stays_stays_in_order_byte_for_byte(args in words()) {
             let pieces = Grammar::new().parse(&args);
             let loose = prompt(&pieces, &args);
-            // Independent of `without_first_conversation`: walk the pieces and strike out whole arguments.
+            // Independent of `without_first_conversation`: strike whole arguments, piece by piece.
             let mut struck = vec![false; args.len()];
             let mut joined = vec![false; args.len()];
             for piece in &pieces {

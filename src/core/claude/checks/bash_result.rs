@@ -1,30 +1,30 @@
-//! What Claude's Bash tool returns: the exit status that it reports, and the lines of output, stripped for
-//! matching.
+//! Reads the result of Claude's Bash tool: the exit status that it reports, and the output lines without
+//! colours.
 
 use super::check_verdict::{FAILING_CAP, LINE_CAP};
 use crate::core::text::safe_text::cut_bytes;
 
-/// How much of a line is looked at, in bytes.
+/// The most that is read of one line, in bytes.
 const RESULT_LINE_SEARCHED: usize = 1024;
 
-/// How the tool says that a command ended.
+/// How a command ended, according to the tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CommandEnd {
     Success,
-    /// With an exit status that is not 0, where it is known.
+    /// The exit status, where the tool reports it; never 0.
     Failure(Option<u32>),
-    /// It was ended from outside: why.
+    /// Something stopped the command; the reason in words.
     Stopped(String),
-    /// A program or a folder was not there.
+    /// A program or folder does not exist; the shell's message.
     Missing(String),
-    /// It was refused: why.
+    /// The command was refused; the reason in words.
     NeverRan(String),
 }
 
 impl CommandEnd {
-    /// What an answer of the tool says, and the output behind it.
+    /// Splits a tool result into how the command ended and its output.
     pub(super) fn of(output: &str, is_error: bool) -> (Self, &str) {
-        /// Beginnings of an answer where nothing ran.
+        /// How a tool result begins when nothing ran.
         const REFUSED: [&str; 7] = [
             "The user doesn't want",
             "Permission to use",
@@ -35,7 +35,7 @@ impl CommandEnd {
             "Cancelled: parallel tool call",
         ];
         if !is_error {
-            // What Claude writes where there is no output.
+            // Claude's text for an empty output.
             return (
                 CommandEnd::Success,
                 if output.starts_with("(Bash completed with no output)") { "" } else { output },
@@ -56,7 +56,7 @@ impl CommandEnd {
         }
         let Some(number) = number else { return (CommandEnd::Failure(None), output) };
         let is_missing = number == 127 || second.contains(": cd: ");
-        // `npm test` writes lines of its own before its shell misses the program.
+        // `npm test` prints lines of its own before its shell reports the missing program.
         let missing = rest.lines().take(50).find(|line| line.contains("not found")).unwrap_or(second);
         let exit = match number {
             124 => CommandEnd::Stopped("timed out (exit code 124)".to_owned()),
@@ -75,7 +75,6 @@ impl CommandEnd {
         (exit, rest)
     }
 
-    /// The exit status in words.
     pub(super) fn words(&self) -> String {
         match self {
             CommandEnd::Failure(Some(number)) => format!("exit code {number}"),
@@ -85,15 +84,15 @@ impl CommandEnd {
     }
 }
 
-/// Takes what is for the eye out of lines: colours, bars that were drawn over, frames, and runs of spaces. A
-/// tab stays one.
+/// Removes what only serves the eye: colours, overwritten progress bars, frames and runs of spaces. Tabs
+/// stay.
 #[derive(Default)]
 pub(super) struct LineCleaner {
     line: String,
 }
 
 impl LineCleaner {
-    /// The line as a terminal shows it in the end, at most [`RESULT_LINE_SEARCHED`] bytes.
+    /// The line that a terminal would show in the end, at most [`RESULT_LINE_SEARCHED`] bytes.
     pub(super) fn clean(&mut self, line: &str) -> &str {
         let line = line.trim_end_matches('\r');
         let line = line.rsplit_once('\r').map_or(line, |(_, last)| last);
@@ -129,7 +128,7 @@ impl LineCleaner {
     }
 }
 
-/// Whether a line stands for lines that are not there: Claude's own, and this reader's.
+/// Whether a line replaces lines that were cut, by Claude or by hopty.
 pub(super) fn is_gap(line: &str) -> bool {
     line.contains("lines truncated]")
         || line.contains("characters truncated]")
@@ -137,7 +136,7 @@ pub(super) fn is_gap(line: &str) -> bool {
         || line == crate::core::claude::transcript_line::GAP
 }
 
-/// Keeps the first lines that speak of an error, for a runner whose lines are not known.
+/// Keeps the first lines that mention an error, for a runner without known result lines.
 pub(super) fn note_error(line: &str, kept: &mut Vec<String>) {
     let tells = ["error", "Error", "FAIL", "failed", "not found"].iter().any(|word| line.contains(word));
     if tells && kept.len() < FAILING_CAP {
@@ -148,7 +147,7 @@ pub(super) fn note_error(line: &str, kept: &mut Vec<String>) {
     }
 }
 
-/// A line as it is kept.
+/// A line without tabs, cut at [`LINE_CAP`] bytes.
 pub(super) fn display(line: &str) -> String {
     cut_bytes(&line.replace('\t', " "), LINE_CAP).trim().to_owned()
 }

@@ -7,19 +7,18 @@ use crate::core::text::safe_text::cut_bytes;
 
 /// The most that is kept of a summary or a failing line, in bytes.
 pub const LINE_CAP: usize = 200;
-/// The most failing lines that are kept.
+/// How many failing lines are kept.
 pub const FAILING_CAP: usize = 5;
 
 /// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckOutcome {
-    /// Without a failure, and something was checked.
+    /// Something was checked, and nothing failed.
     Passed,
-    /// With a failure.
     Failed,
-    /// It cannot be told.
+    /// The output does not say.
     Unknown,
-    /// No test ran, or the command was never run.
+    /// No test ran, or the command did not run.
     NothingRan,
 }
 
@@ -35,20 +34,21 @@ impl CheckOutcome {
     }
 }
 
-/// What a check came to.
+/// The result of one command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// What ran: `cargo test`; several are joined with commas.
+    /// The runner, such as `cargo test`; several are joined with commas.
     pub tool: String,
     pub outcome: CheckOutcome,
-    /// What it says about it in a few words: `1 failed, 12 passed`. At most [`LINE_CAP`] bytes, one line.
+    /// The result in a few words: `1 failed, 12 passed`. One line of at most [`LINE_CAP`] bytes.
     pub summary: String,
-    /// Names of failing tests, or the first errors, at most [`FAILING_CAP`] of [`LINE_CAP`] bytes each.
+    /// Names of failing tests, or else the first errors: at most [`FAILING_CAP`], each of at most
+    /// [`LINE_CAP`] bytes.
     pub failing: Vec<String>,
 }
 
-/// Judges a command of Claude's Bash tool by what it printed and whether the tool calls it an error; `None`
-/// when the command runs no test, build or linter. Takes time in proportion to the length of `output`.
+/// Judges a command of Claude's Bash tool by its output and by whether the tool reports an error. `None` if
+/// the command runs no test, build or linter. The cost is linear in the length of `output`.
 pub fn judge(command: &str, output: &str, is_error: bool) -> Option<Verdict> {
     let mut runs = invocations(command);
     if runs.is_empty() {
@@ -74,7 +74,7 @@ pub fn judge(command: &str, output: &str, is_error: bool) -> Option<Verdict> {
             one.line(line);
         }
     }
-    // The last line end begins no line.
+    // The last line end begins no new line.
     let lines = if output.is_empty() || output.ends_with('\n') { lines - 1 } else { lines };
     let judged: Vec<RunnerVerdict> = runs
         .drain(..)
@@ -92,13 +92,12 @@ pub fn judge(command: &str, output: &str, is_error: bool) -> Option<Verdict> {
 struct RunnerVerdict {
     tool: String,
     outcome: CheckOutcome,
-    /// Whether a line of its output said so, and not the exit status.
+    /// Whether the output says so, rather than the exit status.
     by_output: bool,
     summary: String,
     failing: Vec<String>,
 }
 
-/// What one runner of the command came to.
 fn runner_verdict(
     run: RunnerCall,
     evidence: Evidence,
@@ -153,14 +152,14 @@ fn runner_verdict(
     }
 }
 
-/// A failure decides, then what is not known, then that nothing ran.
+/// A failure decides, then an unknown result, then that nothing ran.
 fn combined(mut all: Vec<RunnerVerdict>) -> Verdict {
     use CheckOutcome::{Failed, NothingRan, Passed, Unknown};
     let outcome = [Failed, Unknown, NothingRan]
         .into_iter()
         .find(|outcome| all.iter().any(|one| one.outcome == *outcome))
         .unwrap_or(Passed);
-    // Behind a failure that is to be seen, what has no result of its own did not run.
+    // A runner without a result of its own, beside one that visibly failed, did not run.
     let seen = outcome == Failed && all.iter().any(|one| one.outcome == Failed && one.by_output);
     all.retain(|one| one.outcome == outcome && (one.by_output || !seen));
     let several = all.len() > 1;
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_are_told_from_other_commands() {
+    fn checks_are_distinguished_from_other_commands() {
         for command in [
             "cargo test --lib foo",
             "cd x && cargo +nightly nextest run",
@@ -308,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_hidden_by_what_stands_behind_it() {
+    fn a_later_command_hides_a_failure() {
         for command in [
             "make", "cd x && make", "make && git push", "set -o pipefail; make | tail", "make || exit 1",
             "export A=1; make", "echo y | make", "(cd x && make)", "make > log 2>&1",
@@ -336,7 +335,7 @@ mod tests {
         );
         assert_eq!(outcome("pytest > a.log; cat old.log", log, false), Some(Unknown));
         assert_eq!(outcome("cat old.log; tsc --noEmit", "a.ts(1,2): error TS1: x\n", false), Some(Passed));
-        // What a test prints stands above the summary of its runner.
+        // What a test prints comes before its runner's summary.
         assert_eq!(
             outcome("pytest | tail -9", "1 failed in 0.1s\nE assert\n2 passed in 0.2s", false),
             Some(Passed)
@@ -399,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_did_not_run_or_was_stopped_is_told() {
+    fn a_command_that_did_not_run_or_was_stopped_is_reported() {
         for (output, wanted) in [
             ("The user doesn't want to proceed with this tool use. The tool use was rejected", NothingRan),
             ("Permission to use Bash with command pytest has been denied.", NothingRan),
@@ -434,7 +433,7 @@ mod tests {
         );
     }
 
-    /// Runners that no fixture is made for, by the forms in their documentation.
+    /// Runners without a fixture, by the forms in their documentation.
     #[test]
     fn documented_forms() {
         let pnpm = "> vitest run\n Test Files  1 failed (1)\n      Tests  1 failed | 1 passed (2)\n \

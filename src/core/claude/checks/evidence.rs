@@ -1,4 +1,4 @@
-//! What the lines of a runner's output add up to.
+//! Collects what the output lines of one runner report.
 
 use super::bash_result::display;
 use super::check_verdict::{CheckOutcome, FAILING_CAP};
@@ -7,18 +7,18 @@ use super::runners::{LineMeaning, LinePattern, OTHERS, Runner};
 
 use crate::core::text::plural::plural_end;
 
-/// What was seen of one runner.
+/// The reports in the lines of one runner so far.
 pub(super) struct Evidence {
     runner: &'static Runner,
     repeated: bool,
-    sums: Sums,
+    sums: SummaryTotals,
     names: Vec<String>,
     errors: Vec<String>,
 }
 
-/// What a summary adds up to; begun anew with each summary of a runner that writes one.
+/// The sums of one summary. A runner that writes one summary starts them anew with each.
 #[derive(Default)]
-struct Sums {
+struct SummaryTotals {
     counts: Counts,
     counted: bool,
     total: Option<u64>,
@@ -43,13 +43,13 @@ impl Evidence {
         Self {
             runner: run.runner,
             repeated: run.repeated,
-            sums: Sums::default(),
+            sums: SummaryTotals::default(),
             names: Vec::new(),
             errors: Vec::new(),
         }
     }
 
-    /// Takes a line without colours.
+    /// Takes a cleaned line.
     pub(super) fn line(&mut self, line: &str) {
         let others = OTHERS.iter().filter(|_| self.runner.runs_others);
         for forms in std::iter::once(&self.runner.forms).chain(others) {
@@ -61,14 +61,14 @@ impl Evidence {
         }
     }
 
-    /// Whether the line said something.
+    /// Returns whether the line reported something.
     fn take(&mut self, form: &LinePattern, line: &str) -> bool {
         if form.opens && self.runner.whole && !self.repeated {
             let counts = counts(line, form.says == LineMeaning::Keyed);
             if form.says == LineMeaning::Counts && counts == Counts::default() {
                 return false;
             }
-            self.sums = Sums::default();
+            self.sums = SummaryTotals::default();
         }
         let sums = &mut self.sums;
         match form.says {
@@ -114,7 +114,7 @@ impl Evidence {
         true
     }
 
-    /// What the lines say, where they say anything, and in which words.
+    /// The outcome that the lines report, if any, and the summary in words.
     pub(super) fn resolve(&self, exited_badly: bool) -> (Option<CheckOutcome>, String) {
         use CheckOutcome::{Failed, NothingRan, Passed};
         let sums = &self.sums;
@@ -138,7 +138,7 @@ impl Evidence {
             || counts.errors > 0
             || sums.units.1 > 0
             || sums.files_failed > 0;
-        // A failure in the lines decides where no summary speaks for the whole.
+        // Where no summary covers the whole run, a failure in any line decides.
         let seen = !self.names.is_empty() && (!ended || !self.runner.whole && !self.runner.runs_others)
             || !self.errors.is_empty() && (!ended || exited_badly && !passed && sums.nothing.is_none());
         let builds = self.runner.builds && (sums.done.is_some() || sums.nothing.is_some());
@@ -193,7 +193,7 @@ impl Evidence {
         parts.join(", ")
     }
 
-    /// The names of tests that failed, or else the first errors.
+    /// The names of the failing tests, or else the first errors.
     pub(super) fn failing(self) -> Vec<String> {
         if self.names.is_empty() { self.errors } else { self.names }
     }
@@ -222,7 +222,6 @@ impl Counts {
     }
 }
 
-/// Takes a line into a list of a fixed length, once.
 fn keep(list: &mut Vec<String>, line: &str) {
     if list.len() < FAILING_CAP {
         let line = display(line.trim_end_matches(':'));
@@ -232,14 +231,13 @@ fn keep(list: &mut Vec<String>, line: &str) {
     }
 }
 
-/// What a form leaves of a line: the name between the words that are always there.
+/// The test's name: the line without the fixed words of the form.
 fn bare(form: &LinePattern, line: &str) -> String {
     let line = line.strip_prefix(form.begins).filter(|_| form.begins.ends_with(' ')).unwrap_or(line);
     let has = form.has.trim_end_matches('$');
     line.strip_suffix(has).filter(|rest| has.starts_with(' ') && !rest.is_empty()).unwrap_or(line).to_owned()
 }
 
-/// Whether a line is of this form.
 fn matches(form: &LinePattern, line: &str) -> bool {
     let Some(rest) = after(form.begins, line) else { return false };
     match form.has.strip_suffix('$') {
@@ -248,7 +246,7 @@ fn matches(form: &LinePattern, line: &str) -> bool {
     }
 }
 
-/// What stands behind the beginning, in which `{n}` is a number and `$` the end.
+/// The rest of the line behind `begins`, in which `{n}` matches a number and `$` the end of the line.
 fn after<'a>(begins: &str, line: &'a str) -> Option<&'a str> {
     let (begins, to_the_end) = begins.strip_suffix('$').map_or((begins, false), |begins| (begins, true));
     let mut parts = begins.split("{n}");
@@ -268,7 +266,7 @@ fn some_counts(line: &str, keyed: bool) -> Option<Counts> {
     })
 }
 
-/// The numbers of a line with the words that they belong to.
+/// The numbers of a line, by the words that they belong to.
 fn counts(line: &str, keyed: bool) -> Counts {
     let mut counts = Counts::default();
     let mut before: Option<&str> = None;
@@ -282,7 +280,7 @@ fn counts(line: &str, keyed: bool) -> Counts {
         }
         before = Some(word);
     }
-    // A total with its failures tells how many passed.
+    // A total and its failures give the number that passed.
     if keyed && counts.total > 0 && counts.passed == 0 {
         counts.passed = counts
             .total
@@ -293,7 +291,7 @@ fn counts(line: &str, keyed: bool) -> Counts {
     counts
 }
 
-/// A number, or the greatest one where it is longer than that.
+/// The number, or `u64::MAX` if it is too long.
 fn number_of(digits: &str) -> u64 {
     digits.parse().unwrap_or(u64::MAX)
 }

@@ -36,7 +36,7 @@ fn cases() -> Vec<(Case, String)> {
         .collect()
 }
 
-/// The output as Claude's tool gives it.
+/// The output as Claude's tool returns it.
 fn answer(exit: u32, output: &str) -> String {
     if exit == 0 { output.to_owned() } else { format!("Exit code {exit}\n{output}") }
 }
@@ -73,13 +73,13 @@ fn every_fixture_is_expected_once() {
     assert_eq!(there, named);
 }
 
-/// Whatever part of an output is left: a failed run never becomes a pass where its exit status is hidden, and
-/// nothing grows past its bounds.
+/// Whatever part of the output is left, a failed run whose exit status is hidden never becomes a pass, and
+/// the verdict stays within its caps.
 #[test]
 fn no_beginning_and_no_end_of_a_failed_run_is_a_pass() {
     for (case, text) in cases().iter().filter(|(case, _)| case.outcome == "failed") {
         let lines: Vec<&str> = text.lines().collect();
-        // What follows a test file that failed may be another run of the same kind, which passed.
+        // After a test file that failed, another run of the same kind may have passed.
         for at in 0..=lines.len() {
             for (filter, part) in
                 [(format!("head -{at}"), &lines[..at]), (format!("tail -{}", lines.len() - at), &lines[at..])]

@@ -1,21 +1,21 @@
-//! The runners that a command line starts, what part of their output is visible, and whether the line's exit
-//! status is theirs.
+//! Finds the runners that a command line starts, how much of their output is visible, and whether the exit
+//! status of the line is theirs.
 
-use super::runners::{RUNNERS, Runner, Subs};
+use super::runners::{RUNNERS, Runner, Subcommands};
 use super::shell::{Join, Pipeline, PipelineStage, parse};
 
-/// The longest command that is read, in bytes: of a longer one the end is missing, and with it a pipe.
+/// The longest command that is read, in bytes. A longer one has lost its end, and perhaps a pipe with it.
 pub(super) const COMMAND_CAP: usize = 4096;
-/// A longer command, in bytes, may have been cut, and its end does more than look.
+/// A command of this many bytes may have been cut, so that its end could change something.
 const LOOK_CAP: usize = 1024;
-/// How many runners of one command are told apart.
+/// How many different runners of one command are kept.
 const RUNS: usize = 8;
 /// Programs that run the program in their arguments.
 const WRAPPERS: &[&str] = &[
     "sudo", "time", "npx", "bunx", "env", "timeout", "nice", "nohup", "exec", "poetry", "pipenv", "uv",
     "uvx", "bundle", "stdbuf", "xvfb-run", "xargs", "cross-env", "dotenv", "rtk",
 ];
-/// Options that take the next word as their value, before a program's own command.
+/// Options of a program whose value is the next word.
 const VALUED: &[&str] = &[
     "--manifest-path", "--prefix", "--filter", "-F", "--cwd", "--dir", "--directory", "-C", "-f", "--file",
     "--project", "--config", "-Z", "-w", "-p", "--project-dir", "--color",
@@ -25,45 +25,44 @@ const VALUED: &[&str] = &[
 #[derive(Clone, Debug)]
 pub(super) struct RunnerCall {
     pub(super) runner: &'static Runner,
-    /// Its short name: `cargo test`.
+    /// Its short name, such as `cargo test`.
     pub(super) tool: String,
-    /// Whether it may run more than once.
     pub(super) repeated: bool,
-    /// Whether exit status 0 of the whole command says that it ended with 0.
+    /// Whether exit status 0 of the whole command means that the runner succeeded.
     pub(super) success_is_its_own: bool,
-    /// Whether another exit status of the whole command says that it failed.
+    /// Whether any other exit status of the whole command means that the runner failed.
     pub(super) failure_is_its_own: bool,
-    /// Whether it goes on after a failure and what it says of it at the end is thrown away.
+    /// Whether it continues after a failure and discards the report of it.
     pub(super) goes_on_after_failure: bool,
-    /// What its output goes through.
+    /// The filters that its output passes through.
     pub(super) filters: Vec<Filter>,
 }
 
-/// What part of a runner's output reaches the tool result.
+/// How a runner's output is cut before it reaches the tool result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Filter {
-    /// Its first lines, at most so many.
+    /// At most this many lines from the beginning.
     First(usize),
-    /// Its last lines.
+    /// At most this many lines from the end.
     Last(usize),
-    /// Lines of a certain kind.
+    /// Only lines that match a pattern.
     Matching {
-        /// Whether lines of failures are left out.
+        /// Whether the pattern leaves out lines about failures.
         passes_only: bool,
     },
-    /// Text of another program as well, that may look the same.
+    /// Mixed with text of another program that may look the same.
     Foreign,
 }
 
 /// The runners in a command, each once.
 pub(super) fn invocations(command: &str) -> Vec<RunnerCall> {
     let pipelines = parse(command);
-    let mut walk = Walk { masked: command.len() >= COMMAND_CAP, ..Walk::default() };
-    walk.options(&pipelines);
-    let masked = walk.masked;
-    walk.list(&pipelines, StatusScope { success: !masked, failure: !masked }, &[]);
-    walk.readers(&pipelines);
-    walk.runs
+    let mut search = RunnerSearch { masked: command.len() >= COMMAND_CAP, ..RunnerSearch::default() };
+    search.options(&pipelines);
+    let masked = search.masked;
+    search.list(&pipelines, StatusScope { success: !masked, failure: !masked }, &[]);
+    search.readers(&pipelines);
+    search.runs
 }
 
 /// Whether a command tests, builds or lints.
@@ -75,9 +74,9 @@ pub fn is_check(command: &str) -> bool {
 /// or `|| true` discards the status of a part.
 pub fn is_exit_status_its_own(command: &str) -> bool {
     let pipelines = parse(command);
-    let mut walk = Walk { masked: command.len() >= COMMAND_CAP, ..Walk::default() };
-    walk.options(&pipelines);
-    !walk.masked && walk.passes_failure_on(&pipelines)
+    let mut search = RunnerSearch { masked: command.len() >= COMMAND_CAP, ..RunnerSearch::default() };
+    search.options(&pipelines);
+    !search.masked && search.passes_failure_on(&pipelines)
 }
 
 /// Whether a command changes nothing and only shows files or state: `rg`, `sed -n`, `git status`.
@@ -91,7 +90,7 @@ pub fn only_looks(command: &str) -> bool {
     looks && !changes && command.len() < LOOK_CAP
 }
 
-/// Whether a program only shows what is there. What counts or compares says something.
+/// Whether a program only shows something. Counting and comparing do not count: they report a result.
 fn shows(words: &[String]) -> bool {
     let has = |flag: fn(&str) -> bool| words[1..].iter().any(|word| flag(word));
     match name(words) {
@@ -106,7 +105,7 @@ fn shows(words: &[String]) -> bool {
     }
 }
 
-/// What `echo` and its like print, as far as the command shows it.
+/// The arguments of every `echo` and `printf` in the command.
 pub(super) fn echoes(command: &str) -> Vec<String> {
     let mut all = Vec::new();
     programs(&parse(command), &mut |words, _, _| {
@@ -117,7 +116,8 @@ pub(super) fn echoes(command: &str) -> Vec<String> {
     all
 }
 
-/// Calls `each` with the words and files of every program, and whether it is the first of its pipeline.
+/// Calls `each` with the words and output files of every program, and whether it is the first of its
+/// pipeline.
 fn programs<'a>(list: &'a [Pipeline], each: &mut impl FnMut(&'a [String], &'a [String], bool)) {
     for pipeline in list {
         for (at, stage) in pipeline.stages.iter().enumerate() {
@@ -129,7 +129,7 @@ fn programs<'a>(list: &'a [Pipeline], each: &mut impl FnMut(&'a [String], &'a [S
     }
 }
 
-/// Whether the exit status of the whole command tells of a part of it.
+/// Whether the exit status of the whole command is that of a part.
 #[derive(Clone, Copy)]
 struct StatusScope {
     success: bool,
@@ -137,9 +137,9 @@ struct StatusScope {
 }
 
 #[derive(Default)]
-struct Walk {
+struct RunnerSearch {
     runs: Vec<RunnerCall>,
-    /// Files that the output of a runner goes to.
+    /// Files that a runner writes its output to.
     files: Vec<String>,
     masked: bool,
     loops: bool,
@@ -147,9 +147,9 @@ struct Walk {
     pipefail: bool,
 }
 
-impl Walk {
-    /// What holds for the whole line: options of the shell, and compound commands, whose exit status nobody
-    /// follows here.
+impl RunnerSearch {
+    /// Reads what affects the whole line: shell options, and compound commands, whose exit status is not
+    /// followed.
     fn options(&mut self, list: &[Pipeline]) {
         programs(list, &mut |words, _, _| match name(words) {
             "set" => {
@@ -167,7 +167,7 @@ impl Walk {
         });
     }
 
-    /// Whether a failure in the list is one of the whole list.
+    /// Whether a failure anywhere in the list makes the whole list fail.
     fn passes_failure_on(&self, list: &[Pipeline]) -> bool {
         list.iter().enumerate().all(|(at, pipeline)| {
             let is_last = at + 1 == list.len();
@@ -195,7 +195,7 @@ impl Walk {
             if pipeline.background {
                 status = StatusScope { success: false, failure: false };
             }
-            // Where the one before it succeeded, it did not run.
+            // It does not run if the pipeline before it succeeded.
             status.success &= pipeline.join != Join::Or;
             for next in &list[at + 1..] {
                 match next.join {
@@ -264,8 +264,8 @@ impl Walk {
         }
     }
 
-    /// Programs that print files: one that a runner wrote shows a part of its output, and another may hold
-    /// anything.
+    /// Finds programs that print files. If a runner wrote the file, it shows a part of the runner's output;
+    /// another file may contain anything.
     fn readers(&mut self, list: &[Pipeline]) {
         let mut read = Vec::new();
         programs(list, &mut |words, _, first| {
@@ -304,20 +304,20 @@ fn prints_logs(words: &[String]) -> bool {
     }
 }
 
-/// Whether it cannot fail, as far as anybody minds.
+/// Whether it practically cannot fail.
 fn is_harmless(pipeline: &Pipeline) -> bool {
     matches!(pipeline.stages.as_slice(), [PipelineStage::Program { words, .. }] if matches!(name(words),
         "echo" | "printf" | "true" | ":"))
 }
 
-/// Whether nobody would take its end for that of the command: `cd`, `export`, and what cannot fail.
+/// Whether it only prepares the command, such as `cd` and `export`, so that its failure would be visible.
 fn is_preparation(pipeline: &Pipeline) -> bool {
     is_harmless(pipeline)
         || matches!(pipeline.stages.as_slice(), [PipelineStage::Program { words, .. }] if words.iter().all(|word| word.contains('='))
             || matches!(name(words), "cd" | "export" | "set" | "source" | "." | "unset" | "umask" | "ulimit" | "shopt" | "pushd"))
 }
 
-/// Whether it ends with a failure: `|| exit 1`.
+/// Whether it always fails, as in `|| exit 1`.
 fn fails(pipeline: &Pipeline) -> bool {
     match pipeline.stages.as_slice() {
         [PipelineStage::Program { words, .. }] => {
@@ -359,8 +359,7 @@ fn filter_of_words(words: &[String]) -> Option<Filter> {
     }
 }
 
-/// How many lines `head` and `tail` print: `-5`, `-n 5`, `-n5`, `--lines=5`; 1 where it is said in another
-/// way.
+/// How many lines `head` and `tail` print: `-5`, `-n 5`, `-n5`, `--lines=5`; 1 for any other form.
 fn line_count(args: &[String]) -> usize {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -380,7 +379,7 @@ fn line_count(args: &[String]) -> usize {
 fn find(words: &[String]) -> Option<(&'static Runner, String)> {
     let mut words: Vec<&str> = words.iter().take(200).map(String::as_str).collect();
     let mut wrapped = false;
-    // Behind a wrapper its options, their values and what it is to set are read over.
+    // Skips a wrapper with its options, their values and its settings of variables.
     loop {
         let first = *words.first()?;
         let base = first.rsplit('/').next().unwrap_or(first);
@@ -429,11 +428,13 @@ fn row_of(words: &[&str]) -> Option<(&'static Runner, String)> {
             return None;
         }
         let tool = match row.subs {
-            Subs::Any => format!("{program} {}", row.needs).trim_end().to_owned(),
-            Subs::Bare if plain.is_empty() => program.to_owned(),
-            Subs::Bare => return None,
-            Subs::First(subs) => format!("{program} {}", plain.first().filter(|word| subs.contains(*word))?),
-            Subs::Among(subs) => {
+            Subcommands::Any => format!("{program} {}", row.needs).trim_end().to_owned(),
+            Subcommands::Bare if plain.is_empty() => program.to_owned(),
+            Subcommands::Bare => return None,
+            Subcommands::First(subs) => {
+                format!("{program} {}", plain.first().filter(|word| subs.contains(*word))?)
+            }
+            Subcommands::Among(subs) => {
                 let installs = matches!(
                     plain.first(),
                     Some(&("install" | "i" | "add" | "ci" | "remove" | "exec" | "create"))
@@ -450,7 +451,7 @@ fn row_of(words: &[&str]) -> Option<(&'static Runner, String)> {
     })
 }
 
-/// A test file or Django's `manage.py test`, whose output is unittest's.
+/// A test file, or Django's `manage.py test`, whose output has the form of unittest.
 fn python_file(args: &[&str]) -> Option<&'static str> {
     let plain = plain_words(args);
     let file = plain.first()?.rsplit('/').next()?;
@@ -458,7 +459,7 @@ fn python_file(args: &[&str]) -> Option<&'static str> {
     (is_test || file == "manage.py" && plain.get(1) == Some(&"test")).then_some("unittest")
 }
 
-/// The words that are neither options nor their values; `run` says nothing.
+/// The words that are neither options nor their values, without a leading `run`.
 fn plain_words<'a>(args: &[&'a str]) -> Vec<&'a str> {
     let mut plain = Vec::new();
     let mut args = args.iter();
@@ -477,7 +478,7 @@ fn plain_words<'a>(args: &[&'a str]) -> Vec<&'a str> {
     plain
 }
 
-/// Whether a script or a task is of this kind: `test`, `test:unit`, `:app:testDebug`, but not `testing`.
+/// Whether a script or task is of this kind: `test`, `test:unit` and `:app:testDebug`, but not `testing`.
 fn is_kind(word: &str, kind: &str) -> bool {
     let last = word.rsplit_once(':').map_or(word, |(_, last)| last);
     [word, last].into_iter().any(|word| {

@@ -2,8 +2,8 @@
 //!
 //! The exit status is not enough: `pytest | tail -5` returns the status of `tail`, and a run without a single
 //! test succeeds. So hopty looks in the output for the lines in which each runner reports its result, and
-//! counts the exit status only where the command line passes it on. The output is hostile, since a program can
-//! print any line: where the result is uncertain, it is [`CheckOutcome::Unknown`].
+//! counts the exit status only if the command line passes it on. The output is hostile, since a program can
+//! print any line: an uncertain result is [`CheckOutcome::Unknown`].
 
 mod bash_result;
 mod check_verdict;

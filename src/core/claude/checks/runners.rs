@@ -1,84 +1,80 @@
-//! The runners of tests, builds and linters, one row each, and the lines by which their output tells how they
-//! ended. Data, no mechanism. The forms were read off real output (`fixtures/checks`) but for those marked as
-//! documented.
+//! The table of runners: tests, builds and linters, with the lines in which their output reports the result.
+//! The forms are taken from real output (`fixtures/checks`), except those marked as documented.
 
-/// What a line of output says.
+/// The meaning of a line of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineMeaning {
-    /// How many tests ended how; each number stands before its word (`1 failed, 12 passed`).
+    /// How many tests ended how, with each number before its word: `1 failed, 12 passed`.
     Counts,
-    /// The same with each number behind its word (`Failures: 1`, `# pass 3`).
+    /// The same with each number behind its word: `Failures: 1`, `# pass 3`.
     Keyed,
-    /// How many tests ran, and not how they ended: the first number.
+    /// How many tests ran, but not how they ended: the first number.
     Total,
-    /// How many test files failed; one that could not be read holds no test.
+    /// How many test files failed. A file that cannot be loaded contributes no test.
     Files,
-    /// How many problems were found; none is a pass.
+    /// How many problems were found; zero is a pass.
     Problems,
-    /// It ended well, unless other lines know of a failure or of no test.
+    /// Success, unless other lines report a failure or no test.
     Done,
     Failed,
-    /// It failed, with numbers behind their words (`failures=1`).
+    /// Failure, with numbers behind their words: `failures=1`.
     FailedCounts,
     /// There was nothing to run.
     Nothing,
-    /// One unit (a package, a task) passed.
+    /// One unit, such as a package or a task, passed.
     Unit,
     UnitFailed,
-    /// Nothing, though it looks as if it did.
+    /// Nothing, although it looks like a result.
     Noise,
-    /// The name of a test that failed; a failure where no summary says otherwise.
+    /// The name of a failing test. A failure, unless a summary says otherwise.
     Name,
-    /// What went wrong, in words; the same.
+    /// An error message. A failure, unless a summary says otherwise.
     Error,
 }
 
-/// A line that is known by how it begins and what it contains.
+/// A line that is recognized by its beginning and by a text in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinePattern {
-    /// How it begins, spaces and `=` before it left out: `{n}` stands for a number, `$` for the end of the
-    /// line.
+    /// The beginning, after spaces and `=`: `{n}` matches a number, `$` the end of the line.
     pub(super) begins: &'static str,
-    /// What else is in it; with `$`, how it ends.
+    /// A text that the rest of the line contains, or, with `$`, ends with.
     pub(super) has: &'static str,
     pub(super) says: LineMeaning,
-    /// Whether a summary begins with it: of a runner that writes one summary, what stands above is output of
-    /// what it ran.
+    /// Whether it begins a summary. If the runner writes one summary, everything before it is output of the
+    /// tests.
     pub(super) opens: bool,
 }
 
-/// Which of a program's commands are meant.
+/// Which subcommands of a program are meant.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Subs {
+pub(super) enum Subcommands {
     Any,
-    /// The first word that is no option is one of these.
+    /// The first word that is not an option is one of these.
     First(&'static [&'static str]),
-    /// One of the words is one of these or begins with it (`test:unit`, `:app:testDebug`).
+    /// One of the words is one of these or begins with it: `test:unit`, `:app:testDebug`.
     Among(&'static [&'static str]),
-    /// No word that is no option.
+    /// Only options.
     Bare,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Runner {
-    /// Names of the program.
     pub(super) programs: &'static [&'static str],
-    pub(super) subs: Subs,
-    /// An option without which it is no check.
+    pub(super) subs: Subcommands,
+    /// An option without which the command is no check; empty if none is needed.
     pub(super) needs: &'static str,
-    /// Whether one summary line speaks for everything that it ran; otherwise a part of the output proves no
-    /// pass.
+    /// Whether one summary line covers the whole run. Otherwise a part of the output proves no pass.
     pub(super) whole: bool,
-    /// What is counted, where it is not tests.
+    /// What it counts, if not tests.
     pub(super) unit: &'static str,
-    /// Its lines; the first that fits counts.
+    /// Its lines; the first form that matches counts.
     pub(super) forms: &'static [LinePattern],
-    /// Whether it builds first of all: that there are no tests, or nothing to do, is no fault of it.
+    /// Whether its main job is to build, so that a run without tests or without work is a success.
     pub(super) builds: bool,
     /// Whether it runs other runners, whose lines count too.
     pub(super) runs_others: bool,
-    /// Whether it goes on behind a failure and ends with lines that do not tell of it: their end proves no
-    /// pass.
+    /// Whether it continues after a failure and ends with lines that do not mention it, so that the last
+    /// lines prove no pass.
     pub(super) goes_on: bool,
 }
 
@@ -90,8 +86,8 @@ const fn opening(begins: &'static str, has: &'static str, says: LineMeaning) -> 
     LinePattern { begins, has, says, opens: true }
 }
 
-/// A row: a runner whose one summary speaks for all.
-const fn row(programs: &'static [&'static str], subs: Subs, forms: &'static [LinePattern]) -> Runner {
+/// A runner with one summary for the whole run.
+const fn row(programs: &'static [&'static str], subs: Subcommands, forms: &'static [LinePattern]) -> Runner {
     Runner {
         programs,
         subs,
@@ -105,18 +101,26 @@ const fn row(programs: &'static [&'static str], subs: Subs, forms: &'static [Lin
     }
 }
 
-/// A row of a runner that builds.
-const fn builds(programs: &'static [&'static str], subs: Subs, forms: &'static [LinePattern]) -> Runner {
+/// A runner that builds.
+const fn builds(
+    programs: &'static [&'static str],
+    subs: Subcommands,
+    forms: &'static [LinePattern],
+) -> Runner {
     Runner { builds: true, ..row(programs, subs, forms) }
 }
 
-/// A row of a runner that is judged by its exit status.
-const fn plain(programs: &'static [&'static str], subs: Subs) -> Runner {
+/// A runner that is judged by its exit status alone.
+const fn plain(programs: &'static [&'static str], subs: Subcommands) -> Runner {
     row(programs, subs, &[])
 }
 
-/// A row of a runner that runs others.
-const fn script(programs: &'static [&'static str], subs: Subs, forms: &'static [LinePattern]) -> Runner {
+/// A runner that runs others.
+const fn script(
+    programs: &'static [&'static str],
+    subs: Subcommands,
+    forms: &'static [LinePattern],
+) -> Runner {
     Runner { runs_others: true, whole: false, ..row(programs, subs, forms) }
 }
 
@@ -124,9 +128,9 @@ use LineMeaning::{
     Counts, Done, Error, Failed, FailedCounts, Files, Keyed, Name, Noise, Nothing, Problems, Total, Unit,
     UnitFailed,
 };
-use Subs::{Among, Any, Bare, First};
+use Subcommands::{Among, Any, Bare, First};
 
-/// Scripts of projects go by these names.
+/// Usual names of scripts in a project.
 const KINDS: &[&str] = &["test", "tests", "check", "lint", "build", "typecheck", "verify"];
 
 const CARGO_TEST: &[LinePattern] = &[
@@ -190,7 +194,7 @@ const VITEST: &[LinePattern] = &[
     form("FAIL ", " > ", Name),
     form("FAIL ", "", Error),
 ];
-// Documented. What passes in a later try is flaky and no failure.
+// Documented. A test that passes in a later try is flaky, not failed.
 const PLAYWRIGHT: &[LinePattern] = &[
     form("{n} failed$", "", Counts),
     form("{n} passed", "", Counts),
@@ -387,7 +391,7 @@ const DART_TEST: &[LinePattern] = &[
     form("{n}:{n} +", " [E]$", Name),
 ];
 
-/// All runners; the first row that fits a command is its own.
+/// All runners; the first row that matches a command counts.
 pub(super) const RUNNERS: &[Runner] = &[
     Runner { whole: false, ..row(&["cargo"], First(&["test", "t"]), CARGO_TEST) },
     row(&["cargo", "cargo-nextest"], First(&["nextest"]), NEXTEST),
@@ -443,6 +447,6 @@ pub(super) const RUNNERS: &[Runner] = &[
     ),
 ];
 
-/// The runners of tests whose lines count in the output of a script.
+/// Test runners whose lines count in the output of a script.
 pub(super) const OTHERS: &[&[LinePattern]] =
     &[CARGO_TEST, NEXTEST, PYTEST, UNITTEST, JEST, VITEST, MOCHA, NODE, GO_TEST];

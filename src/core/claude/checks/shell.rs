@@ -1,19 +1,18 @@
-//! A command line of a shell, read as far as it matters here: which programs run, what reads their output,
-//! and whose exit status is the whole line's. It is no shell: nothing is expanded, and what it does not know
-//! it takes for words.
+//! Reads a shell's command line as far as the checks need it: which programs run, what reads their output,
+//! and whose exit status is that of the line. Nothing is expanded, and unknown syntax is taken for words.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// How deep groups and `bash -c` may stand in each other; what is deeper is not read.
+/// How deep groups and `bash -c` are followed.
 const DEPTH: usize = 6;
-/// How many words and operators are read of one line.
+/// The most tokens that are read of one line.
 const TOKENS: usize = 2000;
 
 /// How a pipeline is joined to the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Join {
-    /// It is the first, or stands behind `;`, `&` or a new line.
+    /// Behind `;`, `&` or a line end, or the first.
     Then,
     /// Behind `&&`.
     And,
@@ -21,11 +20,10 @@ pub(super) enum Join {
     Or,
 }
 
-/// Stages with pipes between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pipeline {
     pub(super) join: Join,
-    /// Whether the shell does not wait for it (`&`).
+    /// Whether it runs in the background (`&`).
     pub(super) background: bool,
     pub(super) stages: Vec<PipelineStage>,
 }
@@ -33,9 +31,11 @@ pub(super) struct Pipeline {
 /// One program, or a group in parentheses or braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PipelineStage {
-    /// A program with its arguments, and the files that its output goes to.
-    Program { words: Vec<String>, files: Vec<String> },
-    /// A group of pipelines.
+    /// A program with its arguments, and the files that its output is redirected to.
+    Program {
+        words: Vec<String>,
+        files: Vec<String>,
+    },
     Group(Vec<Pipeline>),
 }
 
@@ -46,7 +46,6 @@ enum ShellToken {
     Op(&'static str),
 }
 
-/// The pipelines of a command line.
 pub(super) fn parse(command: &str) -> Vec<Pipeline> {
     nested(command, 0)
 }
@@ -113,7 +112,7 @@ fn list(tokens: &mut Tokens, depth: usize) -> Vec<Pipeline> {
     }
 }
 
-/// The stage of these words: the pipelines of `bash -c TEXT` and its like, else one program.
+/// The stage of these words: a group for `bash -c TEXT` and its like, else one program.
 fn stage(words: Vec<String>, files: Vec<String>, depth: usize) -> PipelineStage {
     if depth < DEPTH
         && let Some(text) = script(&words)
@@ -124,16 +123,16 @@ fn stage(words: Vec<String>, files: Vec<String>, depth: usize) -> PipelineStage 
     PipelineStage::Program { words, files }
 }
 
-/// What a command runs, whatever its output goes through.
+/// What a command runs, without its filters and redirections.
 #[derive(Debug, PartialEq, Eq)]
 struct CommandCore {
-    /// The folder of a `cd` at its beginning; empty where there is none.
+    /// The folder of a leading `cd`; empty if there is none.
     place: String,
-    /// Words and operators, without pipes and what stands behind them, and without the files of its output.
+    /// Words and operators, without pipes and everything behind them, and without redirections.
     programs: Vec<String>,
 }
 
-/// What is left of a command without filters, redirections and a `cd` at its beginning.
+/// A command without filters, redirections and a leading `cd`.
 fn core(command: &str) -> CommandCore {
     let (mut place, mut programs) = (String::new(), Vec::new());
     let mut is_filter = false;
@@ -167,8 +166,8 @@ pub fn is_same_run(one: &str, other: &str) -> bool {
     !one.programs.is_empty() && is_same_place && one.programs == other.programs
 }
 
-/// Whether a command leaves a process running that the shell does not wait for: behind a `&` without a `wait`,
-/// here or on another host, or in a container that is started in the background.
+/// Whether a command leaves a process running that the shell does not wait for: behind a `&` without a
+/// `wait`, here or on another host, or in a container that is started in the background.
 pub fn leaves_running(command: &str) -> bool {
     leaves_running_at(command, 0)
 }
@@ -184,7 +183,7 @@ fn leaves_running_at(command: &str, depth: usize) -> bool {
         part.iter().filter_map(word).collect()
     };
     let waits = || all.split(|token| matches!(token, ShellToken::Op(_))).any(|part| words(part) == ["wait"]);
-    // What `ssh HOST TEXT` and `bash -c TEXT` run.
+    // The text that `ssh HOST TEXT` and `bash -c TEXT` run.
     let inner = |words: &[String]| {
         depth < DEPTH && script(words).is_some_and(|text| leaves_running_at(&text, depth + 1))
     };
@@ -208,13 +207,13 @@ fn is_detached(words: &[String]) -> bool {
             .is_some_and(|at| words[at..].iter().any(|word| is_short(word) || word == "--detach"))
 }
 
-/// Words that begin or divide a compound command. Each is a pipeline of its own: what stands behind it is a
-/// command again.
+/// Words that begin or divide a compound command. Each becomes a pipeline of its own, because a command
+/// follows it.
 fn is_keyword(word: &str) -> bool {
     matches!(word, "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done" | "!")
 }
 
-/// The text of `bash -c TEXT` and of `ssh HOST TEXT`, also within a container.
+/// The text of `bash -c TEXT` and of `ssh HOST TEXT`, also inside a container.
 fn script(words: &[String]) -> Option<String> {
     let words = inside(words).unwrap_or(words);
     if name_of(words.first()?) == "ssh" {
@@ -245,17 +244,17 @@ fn inside(words: &[String]) -> Option<&[String]> {
     (!command.is_empty()).then_some(command)
 }
 
-/// Options of `ssh` with a value behind them.
+/// Options of `ssh` that take a value.
 const SSH_VALUED: &[&str] =
     &["-b", "-c", "-D", "-E", "-F", "-i", "-J", "-L", "-l", "-m", "-o", "-p", "-R", "-S", "-W", "-w"];
-/// Options of `docker exec`, of `run` and of their like with a value behind them.
+/// Options of `docker exec`, `docker run` and their like that take a value.
 const CONTAINER_VALUED: &[&str] = &[
     "-e", "--env", "--env-file", "-w", "--workdir", "-u", "--user", "-v", "--volume", "-p", "--publish",
     "--name", "--network", "--net", "--entrypoint", "--platform", "-m", "--memory", "--cpus", "--mount",
     "-c", "-n", "--namespace", "--container", "-l", "--label", "--index", "--pull", "--gpus", "--shm-size",
 ];
 
-/// What stands behind the options.
+/// The words behind the options.
 fn behind_options<'a>(words: &'a [String], valued: &[&str]) -> Option<&'a [String]> {
     let mut at = 0;
     while words.get(at)?.starts_with('-') {
@@ -288,11 +287,12 @@ fn tokens(command: &str) -> Vec<ShellToken> {
 
 struct ShellLexer<'a> {
     chars: Peekable<Chars<'a>>,
-    /// The word that is not ended yet.
+    /// The unfinished word.
     word: Option<String>,
-    /// What the next word is, where it is none of the command: where output goes, or a sign that ends a text.
+    /// What the next word is, unless it belongs to the command: the target of a redirection, or the end of a
+    /// here-document.
     target: Option<RedirectTarget>,
-    /// The signs that end the texts behind this line.
+    /// The ends of the here-documents that follow this line.
     ends: Vec<String>,
     all: Vec<ShellToken>,
 }
@@ -319,7 +319,6 @@ impl ShellLexer<'_> {
         }
     }
 
-    /// Ends the word.
     fn close(&mut self) {
         let Some(word) = self.word.take() else { return };
         match self.target.take() {
@@ -341,7 +340,7 @@ impl ShellLexer<'_> {
         }
     }
 
-    /// What is put in with `$(...)` may run anything; it is not looked at, and kept whole.
+    /// Keeps `$(...)` as one word and does not look inside: it may run anything.
     fn substituted(&mut self) {
         let word = self.word.get_or_insert_default();
         word.push('$');
@@ -414,7 +413,7 @@ enum RedirectTarget {
     End,
 }
 
-/// Reads over the texts that `<<END` announced, each up to the line that ends it.
+/// Skips the here-documents of `<<END`, each up to the line that ends it.
 fn skip_texts(chars: &mut Peekable<Chars<'_>>, ends: &mut Vec<String>) {
     for end in ends.drain(..) {
         while chars.peek().is_some() {
@@ -430,7 +429,7 @@ fn skip_texts(chars: &mut Peekable<Chars<'_>>, ends: &mut Vec<String>) {
 mod tests {
     use super::*;
 
-    /// The line in one string: stages, joins and files.
+    /// The command line in one string: stages, joins and files.
     fn shape(command: &str) -> String {
         fn pipelines(list: &[Pipeline]) -> String {
             let one = |pipeline: &Pipeline| {
@@ -472,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_shell_leaves_running_is_known() {
+    fn commands_that_leave_a_process_running_are_recognized() {
         for command in [
             "nohup node mock/vendor.js --port 9443 > /tmp/vendor.log 2>&1 &",
             "(cd gw && ./run.sh > /tmp/gw.log 2>&1) & echo $!",

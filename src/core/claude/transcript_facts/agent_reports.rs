@@ -1,5 +1,5 @@
-//! What sub-agents reported: of an agent in the background a notification brings it, of another one its
-//! tool's answer.
+//! The reports of sub-agents: of an agent in the background from a notification, of any other from the answer
+//! of its tool.
 
 use super::bounded_memory::LastItems;
 use super::call_answer::CallAnswer;
@@ -15,25 +15,24 @@ const LONG_REPORTS: usize = 12;
 const SHORT_ENDS: usize = 600;
 /// How much is kept of the beginning and of the end of a report, in bytes each.
 const ENDS: usize = 8 << 10;
-/// How much is kept of what an agent was for, and of a path, in bytes.
+/// How much is kept of an agent's purpose, and of a path, in bytes.
 const LINE_CAP: usize = 1000;
 
-/// What a sub-agent reported when it had ended.
+/// The final report of a sub-agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentReport {
-    /// The id of the agent, or of the call that it answered.
+    /// The id of the agent, or of the call that started it.
     pub id: String,
-    /// What it was for: `Agent "Profile the job" completed`.
+    /// Claude's summary line: `Agent "Profile the job" completed`.
     pub about: String,
-    /// What it said, its beginning and end, at most 16 KiB.
+    /// The beginning and the end of the report, at most 16 KiB.
     pub text: String,
-    /// The file that has all of it, where Claude names one.
+    /// The file with the whole report, if Claude names one.
     pub file: Option<String>,
-    /// Claude has said something at length since: what it says of the report stands there.
+    /// Claude has written a long message since, which sums up the report.
     pub summed_up: bool,
 }
 
-/// The reports of a conversation's sub-agents.
 #[derive(Clone, Debug, Default)]
 pub struct AgentReports(LastItems<AgentReport, REPORT_CAP>);
 
@@ -43,8 +42,7 @@ impl AgentReports {
         self.0.iter()
     }
 
-    /// Takes what Claude was told in the person's place. A report that waits in the queue comes again as a
-    /// line.
+    /// Takes a notification. A report that waits in the queue is written again as a line of its own.
     pub(super) fn take_notification(&mut self, text: &str) {
         self.put(AgentReport::of_notification(text));
     }
@@ -54,14 +52,14 @@ impl AgentReports {
         self.put(AgentReport::of_answer(answer));
     }
 
-    /// Claude's message is this now: a long one is about all reports so far.
+    /// Takes Claude's message so far. A long one sums up all reports before it.
     pub(super) fn take_message(&mut self, text: &str) {
         if text.chars().nth(LONG_ANSWER).is_some() {
             self.0.iter_mut().for_each(|report| report.summed_up = true);
         }
     }
 
-    /// Keeps a report in the place of what the same agent had reported before.
+    /// Keeps a report, and drops the earlier report of the same agent.
     fn put(&mut self, report: Option<AgentReport>) {
         let Some(report) = report else { return };
         self.0.retain(|known| known.id != report.id);
@@ -72,7 +70,7 @@ impl AgentReports {
 }
 
 impl AgentReport {
-    /// The report in a text that stands in the person's place; `None` when it holds none.
+    /// The report in a notification, if it contains one.
     fn of_notification(text: &str) -> Option<Self> {
         let (head, rest) = text.strip_prefix("<task-notification>")?.split_once("<result>")?;
         let body = rest.rsplit_once("</result>").map_or(rest, |(body, _)| body);
@@ -91,7 +89,7 @@ impl AgentReport {
         .kept()
     }
 
-    /// The report in the answer of a tool; `None` when it is no agent's, or that of one that goes on.
+    /// The report in the answer of a tool; `None` if it is not an agent's, or if the agent still runs.
     fn of_answer(answer: &CallAnswer<'_>) -> Option<Self> {
         let call = answer.passed().filter(|call| matches!(call.name.as_str(), "Agent" | "Task"))?;
         let goes_on = answer.detail.is_some_and(|detail| detail.running.is_some())
@@ -116,7 +114,7 @@ impl AgentReport {
     }
 }
 
-/// What Claude (2.1.332) escapes in a notification, as it was.
+/// Undoes the escapes of Claude's notifications (2.1.332).
 pub(super) fn unescaped(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
@@ -150,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agents_answer_is_its_report_unless_it_goes_on() {
+    fn the_answer_of_an_agent_that_still_runs_is_no_report() {
         let input = ToolInput { about: Some("Check the history".into()), ..ToolInput::default() };
         let call = ToolUse { id: "t".into(), name: "Task".into(), input };
         let of = |name: &str, text: &str, is_error, running: Option<&str>| {

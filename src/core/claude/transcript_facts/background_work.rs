@@ -5,7 +5,7 @@ use super::agent_reports::unescaped;
 use super::bounded_memory::LastItems;
 use super::call_answer::{CallAnswer, purpose};
 use super::check_history::{CheckHistory, EditsSince};
-use super::tool_steps::{about, last_line, tells_of_an_error};
+use super::tool_steps::{about, last_line, mentions_error};
 use crate::core::claude::checks::{CheckOutcome, judge, leaves_running};
 use crate::core::claude::transcript_line::{ToolResult, ToolUse};
 use crate::core::text::safe_text::cut_words;
@@ -22,47 +22,46 @@ const EVENT_BYTES: usize = 120;
 /// The most that is kept of how something ended, in bytes.
 const END_CAP: usize = 80;
 
-/// Something that goes on after its tool has answered.
+/// Something that continues after its tool has answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningWork {
-    /// The id that Claude's tools name it by.
+    /// The id by which Claude's tools refer to it.
     pub id: String,
-    /// What it is: its command, else the tool and what it was called for.
+    /// Its command, else its tool and what the tool was called for.
     pub what: String,
-    /// The command of a shell.
+    /// The command, if it is a shell.
     pub command: Option<String>,
-    /// The file that its output goes to, where Claude says so.
+    /// The file that its output goes to, if Claude names one.
     pub output: Option<String>,
-    /// What it told last while it ran, a line each, oldest first: the events of a monitor. Those that tell of
-    /// an error are kept longest.
+    /// The last events of a monitor, one line each, oldest first. Events that mention an error are kept
+    /// longest.
     pub events: Vec<String>,
-    /// The files that were written since it began.
+    /// The files that were written since it started.
     edits: EditsSince,
 }
 
-/// Something that went on after its tool had answered, and has ended.
+/// Something that ran in the background and has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedWork {
-    /// What it was, as in [`RunningWork`].
+    /// As in [`RunningWork`].
     pub what: String,
     /// How it ended, in a few words: `failed with exit code 1`.
     pub end: String,
-    /// The file that has its output, where Claude says so.
+    /// The file with its output, if Claude names one.
     pub output: Option<String>,
-    /// It failed, and Claude has neither looked at its output nor said anything since.
+    /// It failed, and since then Claude has neither read its output nor written anything.
     pub is_unread: bool,
 }
 
-/// A command that the shell left running without a word of it to Claude: `X &`, `docker compose up -d`.
+/// A command that the shell left running without telling Claude: `X &`, `docker compose up -d`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetachedCommand {
     /// The command as a [`ToolStep`](super::tool_steps::ToolStep) names it.
     pub command: String,
-    /// The last line that it printed, a process id perhaps; empty where there is none.
+    /// The last line that it printed, perhaps a process id; empty if it printed none.
     pub line: String,
 }
 
-/// What runs in the background, and what ended there.
 #[derive(Clone, Debug, Default)]
 pub struct BackgroundWork {
     running: Vec<RunningWork>,
@@ -71,7 +70,7 @@ pub struct BackgroundWork {
 }
 
 impl BackgroundWork {
-    /// What was started and has not been reported to have ended.
+    /// Everything that was started and has not been reported to have ended.
     pub fn running(&self) -> &[RunningWork] {
         &self.running
     }
@@ -81,7 +80,7 @@ impl BackgroundWork {
         self.ended.iter()
     }
 
-    /// What the shell left running, oldest first.
+    /// Commands that the shell left running, oldest first.
     pub fn detached(&self) -> impl DoubleEndedIterator<Item = &DetachedCommand> {
         self.detached.iter()
     }
@@ -103,7 +102,7 @@ impl BackgroundWork {
                 self.detached.put(DetachedCommand { command, line: last_line(text) });
             }
             ("KillShell" | "KillBash" | "TaskStop", _) => {
-                // The id is in the input under names that changed; the answer repeats it.
+                // The id is in the input under names that have changed; the answer repeats it.
                 while let Some(at) = self.running.iter().position(|one| text.contains(&one.id)) {
                     self.end(at, "you stopped it", None, checks);
                 }
@@ -123,7 +122,7 @@ impl BackgroundWork {
             .and_then(|detail| detail.output.clone())
             .or_else(|| output_path(&answer.result.text));
         let (what, command) = match call.name.as_str() {
-            // That a monitor ends says nothing of what it watches.
+            // The end of a monitor is no result of what it watches.
             "Monitor" => (format!("Monitor: {}", purpose(call)), None),
             _ => (purpose(call), call.input.command.clone()),
         };
@@ -143,7 +142,7 @@ impl BackgroundWork {
         self.running.iter_mut().for_each(|one| one.edits.take(path));
     }
 
-    /// What runs at this place has ended; `code` is its exit code.
+    /// Ends the running thing at this index; `code` is its exit code.
     fn end(&mut self, at: usize, how: &str, code: Option<u64>, checks: &mut CheckHistory) {
         let RunningWork { what, command, output, edits, .. } = self.running.remove(at);
         let failed = format!("Exit code {}", code.unwrap_or_default());
@@ -159,7 +158,7 @@ impl BackgroundWork {
             }
             return;
         };
-        // That it ended well does not tell that anything was tested: its output was not read here.
+        // A success is no proof that anything was tested: nothing read the output here.
         if verdict.outcome != CheckOutcome::Failed {
             verdict.outcome = CheckOutcome::Unknown;
         }
@@ -169,12 +168,12 @@ impl BackgroundWork {
         checks.put(&command, verdict, edits);
     }
 
-    /// Claude said something, which may be about what has ended.
+    /// Claude wrote something, perhaps about what has ended.
     pub(super) fn take_text(&mut self) {
         self.ended.iter_mut().for_each(|one| one.is_unread = false);
     }
 
-    /// Claude looked at something, which may be the output of what has ended.
+    /// Marks as read what the call looks at.
     fn mark_read(&mut self, call: &ToolUse) {
         let asks = matches!(call.name.as_str(), "TaskOutput" | "BashOutput");
         let names = |output: &str| {
@@ -185,7 +184,7 @@ impl BackgroundWork {
         self.ended.iter_mut().filter(read).for_each(|one| one.is_unread = false);
     }
 
-    /// Claude was told something in the person's place: an agent or a shell may have ended.
+    /// Takes a notification: an agent or a shell may have ended.
     pub(super) fn take_notification(&mut self, text: &str, checks: &mut CheckHistory) {
         let Some((_, rest)) =
             text.split_once("<task-id>").filter(|_| text.starts_with("<task-notification>"))
@@ -194,7 +193,7 @@ impl BackgroundWork {
         };
         if let Some((id, rest)) = rest.split_once("</task-id>") {
             let Some(at) = self.running.iter().position(|one| one.id == id.trim()) else { return };
-            // What an event says is the program's: only before it is what Claude says.
+            // Only what comes before the event is Claude's; the event itself is the program's text.
             let (head, event) = rest.split_once("<event>").unwrap_or((rest, ""));
             if head.contains("<status>") && !head.contains("<status>running</status>") {
                 let (how, code) = ending(rest);
@@ -207,7 +206,7 @@ impl BackgroundWork {
     }
 }
 
-/// The id of what the tool started, where it started something.
+/// The id of what the tool started, if it started something.
 fn started_id(call: &ToolUse, answer: &CallAnswer<'_>) -> Option<String> {
     match call.name.as_str() {
         "Monitor" => {
@@ -220,24 +219,24 @@ fn started_id(call: &ToolUse, answer: &CallAnswer<'_>) -> Option<String> {
     }
 }
 
-/// Keeps an event; where there is no room, the oldest goes that tells of no error.
+/// Keeps an event. When the list is full, the oldest event without an error is dropped first.
 fn keep_event(event: String, events: &mut Vec<String>) {
     if event.is_empty() {
         return;
     }
     if events.len() >= EVENT_CAP {
-        events.remove(events.iter().position(|known| !tells_of_an_error(known)).unwrap_or(0));
+        events.remove(events.iter().position(|known| !mentions_error(known)).unwrap_or(0));
     }
     events.push(event);
 }
 
-/// How a notification says that something ended, and with which exit code.
+/// How something ended according to its notification, and its exit code.
 fn ending(text: &str) -> (String, Option<u64>) {
     let tag = |name: &str| {
         let (_, rest) = text.split_once(&format!("<{name}>"))?;
         rest.split_once(&format!("</{name}>")).map(|(inner, _)| inner.trim())
     };
-    // Claude's description stands in quotes.
+    // Claude's description is in quotes.
     let said = tag("summary").and_then(|said| said.rsplit_once('"')).map(|(_, said)| said.trim());
     let said = said.filter(|said| !said.is_empty()).or(tag("status")).unwrap_or("it ended");
     let digits = said.rsplit_once("exit code ").map_or("", |(_, rest)| rest);
@@ -245,7 +244,7 @@ fn ending(text: &str) -> (String, Option<u64>) {
     (said.to_owned(), digits.parse().ok())
 }
 
-/// `Command running in background with ID: X.`, where there is no structured answer.
+/// `Command running in background with ID: X.`, where the answer has no structured form.
 fn background_id(call: &ToolUse, result: &ToolResult) -> Option<String> {
     let (_, rest) = result.text.split_once("in background with ID: ").filter(|_| call.name == "Bash")?;
     let id: String =
@@ -253,13 +252,13 @@ fn background_id(call: &ToolUse, result: &ToolResult) -> Option<String> {
     (!id.is_empty()).then_some(id)
 }
 
-/// `Monitor started (task X, persistent)`, where there is no structured answer.
+/// `Monitor started (task X, persistent)`, where the answer has no structured form.
 fn monitor_id(result: &ToolResult) -> Option<String> {
     let (id, _) = result.text.strip_prefix("Monitor started (task ")?.split_once([',', ')'])?;
     (!id.is_empty() && id.len() <= 64).then(|| id.to_owned())
 }
 
-/// `Output is being written to: PATH. You will be notified when it completes.`: the path alone.
+/// The path in `Output is being written to: PATH. You will be notified when it completes.`
 fn output_path(text: &str) -> Option<String> {
     const END: &str = ".output";
     let (_, rest) = text.split_once("utput is being written to: ")?;
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_in_the_background_is_named_by_its_command_and_told_how_it_ended() {
+    fn background_work_is_named_by_its_command_and_its_end_is_recorded() {
         let (mut work, mut checks) = (BackgroundWork::default(), CheckHistory::default());
         let start = |work: &mut BackgroundWork, id: &str, command: &str| {
             let input = ToolInput {
@@ -366,7 +365,7 @@ mod tests {
         let text = "Monitor started (task bmon12, persistent). You will be notified on each event.";
         assert!(call(&mut work, "Monitor", input(), text, detail));
         assert!(call(&mut work, "Monitor", input(), &text.replace("12", "13"), ResultDetail::default()));
-        // Other tools name tasks, too.
+        // Other tools report task ids, too.
         let detail = ResultDetail { task: Some("7".into()), ..ResultDetail::default() };
         assert!(!call(&mut work, "TaskUpdate", ToolInput::default(), "ok", detail));
         let event = |id: &str, event: &str| {
@@ -414,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_shell_left_running_is_kept() {
+    fn detached_commands_are_kept() {
         let mut work = BackgroundWork::default();
         bash(&mut work, "(cd gw && ./run.sh > /tmp/gw.log 2>&1) & echo $!", "48213", false);
         bash(&mut work, "make &", "Exit code 2", true);

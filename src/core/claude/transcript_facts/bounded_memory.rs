@@ -1,8 +1,8 @@
-//! Memories of a fixed size, for a conversation that may be of any length.
+//! Collections of a fixed size, because a conversation has no maximum length.
 
 use std::collections::{HashSet, VecDeque};
 
-/// The last `CAP` texts that were put in, each once; asking is cheap.
+/// The last `CAP` different texts, with a cheap lookup.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recent<const CAP: usize> {
     order: VecDeque<String>,
@@ -28,7 +28,7 @@ impl<const CAP: usize> Recent<CAP> {
     }
 }
 
-/// The last `CAP` items that were put in, and how many were put in before them.
+/// The last `CAP` items, and the number of items that were dropped before them.
 #[derive(Clone, Debug)]
 pub struct LastItems<T, const CAP: usize>(VecDeque<T>, u64);
 
@@ -47,11 +47,11 @@ impl<T, const CAP: usize> LastItems<T, CAP> {
         self.0.push_back(item);
     }
 
-    /// Puts an item in; where there is no room, the oldest one goes for which `goes_first` holds, else the
-    /// oldest.
-    pub(super) fn put_over(&mut self, item: T, goes_first: impl FnMut(&T) -> bool) {
+    /// Adds an item. When the list is full, the oldest item for which `evict_first` holds is dropped, else
+    /// the oldest.
+    pub(super) fn put_over(&mut self, item: T, evict_first: impl FnMut(&T) -> bool) {
         if self.0.len() >= CAP
-            && let Some(at) = self.0.iter().position(goes_first)
+            && let Some(at) = self.0.iter().position(evict_first)
         {
             self.0.remove(at);
             self.1 += 1;
@@ -59,24 +59,23 @@ impl<T, const CAP: usize> LastItems<T, CAP> {
         self.put(item);
     }
 
-    /// How many were put in before those that are kept.
+    /// How many items were dropped from the front.
     pub(super) fn dropped(&self) -> u64 {
         self.1
     }
 
-    /// How many were put in so far.
+    /// How many items were added so far.
     pub(super) fn total(&self) -> u64 {
         self.1 + self.0.len() as u64
     }
 
-    /// Forgets what was put in after the first `total`.
+    /// Removes the items that were added after the first `total`.
     pub(super) fn truncate_to(&mut self, total: u64) {
         let kept = total.saturating_sub(self.1);
         self.0.truncate(usize::try_from(kept).unwrap_or(usize::MAX));
         self.1 = self.1.min(total);
     }
 
-    /// Keeps the items for which `wanted` holds.
     pub(super) fn retain(&mut self, wanted: impl FnMut(&T) -> bool) {
         self.0.retain(wanted);
     }

@@ -1,4 +1,4 @@
-//! The answer of a tool, as the parts of the facts are told of it.
+//! The answer of a tool together with its call.
 
 use crate::core::claude::transcript_line::{ResultDetail, ToolResult, ToolUse};
 use crate::core::text::safe_text::{cut_chars, cut_words};
@@ -6,45 +6,44 @@ use crate::core::text::safe_text::{cut_chars, cut_words};
 /// The most that [`purpose`] repeats of a command and of Claude's description of it, in characters.
 const PURPOSE_CAPS: [usize; 2] = [160, 80];
 
-/// The answer of a tool with its call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallAnswer<'a> {
-    /// The call, where it was seen.
+    /// The call, if the transcript has it.
     pub call: Option<&'a ToolUse>,
     pub result: &'a ToolResult,
-    /// Claude's structured form of the answer, where it is the only one of its line.
+    /// Claude's structured form of the answer, if the line has only this answer.
     pub detail: Option<&'a ResultDetail>,
 }
 
 impl<'a> CallAnswer<'a> {
-    /// Whether the person refused the call, by Claude's own words for it.
+    /// Whether Claude reports that the person refused the call.
     pub fn is_refusal(&self) -> bool {
         self.result.is_error && self.detail.is_some_and(|detail| detail.refused)
     }
 
-    /// Whether the person refused the call or what it asks: that is an answer. A call that Claude got wrong
+    /// Whether the person refused the call, or refused to answer what it asks. A call that Claude got wrong
     /// is an error like any other.
     pub fn is_turned_down(&self) -> bool {
         let asks = self.call.is_some_and(ToolUse::asks_person);
         self.is_refusal() || self.result.is_error && asks && self.result.text.contains("user doesn't want to")
     }
 
-    /// The call, where it did not fail.
+    /// The call, if it did not fail.
     pub fn passed(&self) -> Option<&'a ToolUse> {
         self.call.filter(|_| !self.result.is_error)
     }
 
-    /// The file that it has written.
+    /// The file that the tool wrote.
     pub fn written_path(&self) -> Option<&'a str> {
         self.passed().filter(|call| call.writes_file())?.input.path.as_deref()
     }
 
-    /// What the person said to the call, in their own words.
+    /// The person's comment on the call, in their own words.
     pub fn comment(&self) -> Option<String> {
         self.detail.and_then(|detail| detail.said.as_deref()).map(without_clarify_frame)
     }
 
-    /// Why the person refused the call: Claude may quote it behind words of its own.
+    /// Why the person refused the call. Claude may quote the reason behind a text of its own.
     pub fn refusal(&self) -> Option<String> {
         let quoted = || self.result.text.split_once("the user said:\n");
         let reason = || self.comment().or_else(|| Some(without_clarify_frame(quoted()?.1)));
@@ -60,8 +59,8 @@ pub(super) fn call_words(call: &ToolUse) -> String {
     cut_words(format!("{} {about}", call.name).trim_end(), 300).to_owned()
 }
 
-/// What a call is for: its command, and Claude's description beside it; without a command the tool's name and
-/// the description.
+/// The purpose of a call: its command with Claude's description of it, or the tool's name and the
+/// description.
 pub fn purpose(call: &ToolUse) -> String {
     let input = &call.input;
     let about = input.path.as_ref().or(input.about.as_ref()).or(input.rest.as_ref());
@@ -76,7 +75,8 @@ pub fn purpose(call: &ToolUse) -> String {
     }
 }
 
-/// What the person wrote, where Claude put it into a text of its own ("Chat about this" below a question).
+/// The person's own words, without the text that Claude puts around them ("Chat about this" below a
+/// question).
 fn without_clarify_frame(why: &str) -> String {
     if !why.starts_with("The user wants to clarify these questions.") {
         return why.to_owned();

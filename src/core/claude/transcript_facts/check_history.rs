@@ -46,7 +46,6 @@ impl EditsSince {
     }
 }
 
-/// The checks that ended.
 #[derive(Clone, Debug, Default)]
 pub struct CheckHistory(LastItems<Check, CHECK_CAP>);
 
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_takes_the_place_of_what_the_same_run_said_through_another_filter() {
+    fn a_result_replaces_that_of_the_same_run_through_another_filter() {
         let mut checks = CheckHistory::default();
         let failed = "test result: FAILED. 40 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
         let passed = "test result: ok. 41 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";

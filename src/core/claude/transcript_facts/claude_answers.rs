@@ -1,9 +1,9 @@
-//! What Claude said to the person: its last answers, those at the end of earlier turns, the decisions that it
-//! stated, and what it said in the middle of a turn.
+//! Claude's texts to the person: its last answers, the answers of earlier turns, the decisions that it
+//! stated, and its findings in the middle of a turn.
 
 use super::bounded_memory::LastItems;
 use super::decision_sentences::{StatedDecision, StatedDecisions};
-use super::earlier_answers::{EarlierAnswer, EarlierAnswers, EarlierAnswersMark, tells_finding};
+use super::earlier_answers::{EarlierAnswer, EarlierAnswers, EarlierAnswersMark, reports_finding};
 use super::last_message::TextBlock;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::handoff::continuation_prompt::quotes_brief;
@@ -13,41 +13,40 @@ use crate::core::text::safe_text::cut_words;
 
 /// How much is kept of a message in the middle of a turn, in bytes.
 const FINDING_BYTES: usize = 600;
-/// How many such messages are kept.
+/// How many of them are kept of the current turn.
 const FINDINGS: usize = 300;
-/// How many are kept of the turns before.
+/// How many of them are kept of earlier turns.
 const FINDINGS_BEFORE: usize = 60;
-/// How much of one is compared with others, in bytes.
+/// How much of a message is compared with the others, in bytes.
 const FORM_BYTES: usize = 120;
-/// How much is kept of Claude's summary of what stands in no line, in bytes.
+/// How much is kept of Claude's summary of lines that this transcript does not have, in bytes.
 const SUMMARY_CAP: usize = 16 << 10;
 /// How much is kept of the answer before a prompt that the person may go back to, in bytes.
 const MARK_CAP: usize = 32 << 10;
 
-/// What Claude said in one message.
+/// The text of one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerText {
-    /// Its text, at most 1 MiB.
+    /// At most 1 MiB.
     pub text: String,
-    /// The person has said something since.
+    /// The person has written something since.
     pub replied: bool,
 }
 
-/// What Claude said.
 #[derive(Clone, Debug, Default)]
 pub struct ClaudeAnswers {
     /// The last two answers with a text, the newer first.
     newest: [AnswerText; 2],
     earlier: EarlierAnswers,
     stated: StatedDecisions,
-    /// What Claude said since its last answer, each the beginning of a message.
+    /// The beginning of each message since the last answer.
     findings: LastItems<String, FINDINGS>,
-    /// What it said in the middle of the turns before and that says something.
+    /// The informative messages from the middle of earlier turns.
     findings_before: LastItems<String, FINDINGS_BEFORE>,
     summary: Option<String>,
 }
 
-/// How far they had come when the person typed a prompt.
+/// How much there was when the person typed a prompt.
 #[derive(Clone, Debug)]
 pub(super) struct ClaudeAnswersMark {
     answer: String,
@@ -57,20 +56,20 @@ pub(super) struct ClaudeAnswersMark {
 }
 
 impl ClaudeAnswersMark {
-    /// What Claude had said before the prompt, at most 32 KiB.
+    /// Claude's answer before the prompt, at most 32 KiB.
     pub(super) fn answer(&self) -> &str {
         &self.answer
     }
 }
 
 impl ClaudeAnswers {
-    /// What Claude said last; empty where it said nothing. Its note for hopty is no such thing.
+    /// Claude's newest text, without a note for hopty; empty if there is none.
     pub fn last(&self) -> &AnswerText {
         let [last, before] = &self.newest;
         if Note::read(&last.text).is_some() { before } else { last }
     }
 
-    /// What Claude answered at the end of the turns before the last one, oldest first.
+    /// The answers at the end of the turns before the last one, oldest first.
     pub fn earlier(&self) -> impl DoubleEndedIterator<Item = &EarlierAnswer> {
         self.earlier.iter()
     }
@@ -80,30 +79,30 @@ impl ClaudeAnswers {
         self.stated.iter()
     }
 
-    /// What Claude said since its last answer, in the middle of a turn, oldest first.
+    /// Messages in the middle of the turn since the last answer, oldest first.
     pub fn findings(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.findings.iter().map(String::as_str)
     }
 
-    /// What Claude said in the middle of the turns before and that says something, oldest first.
+    /// The informative messages from the middle of earlier turns, oldest first.
     pub fn findings_before(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.findings_before.iter().map(String::as_str)
     }
 
-    /// Claude's summary of a conversation that stands in no line of this transcript, at most 16 KiB.
+    /// Claude's summary of conversation that this transcript does not contain, at most 16 KiB.
     pub fn summary(&self) -> Option<&str> {
         self.summary.as_deref()
     }
 
-    /// The text of the newest message, a note for hopty or not.
+    /// The text of the newest message, also if it is a note for hopty.
     pub(super) fn newest_text(&self) -> &str {
         &self.newest[0].text
     }
 
-    /// Claude said something, perhaps at the end of a turn.
+    /// Takes a text, which may end the turn.
     pub(super) fn take_text(&mut self, block: &TextBlock<'_>, ends_turn: bool) {
         self.stated.take_text(block.text, ends_turn);
-        if block.goes_on {
+        if block.continues {
             self.newest[0].text.push('\n');
             self.newest[0].text.push_str(block.text);
         } else {
@@ -112,10 +111,10 @@ impl ClaudeAnswers {
         }
         let finding = cut_words(block.whole, FINDING_BYTES).to_owned();
         match self.findings.newest() {
-            Some(newest) if block.goes_on => *newest = finding,
+            Some(newest) if block.continues => *newest = finding,
             _ if quotes_brief(&finding) => {}
             _ => {
-                // Of a long turn those stay that differ.
+                // Of a long turn, only messages that differ are kept.
                 let begin = |text: &str| form(cut_words(text, FORM_BYTES));
                 let new = begin(&finding);
                 self.findings.put_over(finding, |known| begin(known) == new);
@@ -123,30 +122,30 @@ impl ClaudeAnswers {
         }
     }
 
-    /// Claude's summary of what was said before the first prompt. A fork of a compacted conversation has none
-    /// of those lines (2.1.332).
+    /// Takes Claude's summary of what came before the first prompt. The fork of a compacted conversation has
+    /// none of those lines (2.1.332).
     pub(super) fn take_summary(&mut self, text: &str) {
         self.summary = Some(cut_words(text.trim(), SUMMARY_CAP).to_owned());
     }
 
-    /// The person said this with a prompt of its own.
+    /// Takes the text of a prompt.
     pub(super) fn take_prompt(&mut self, text: &str) {
         self.earlier.take_reply(text);
         self.take_steering(text);
     }
 
-    /// The person said this while Claude worked.
+    /// Takes what the person wrote while Claude worked.
     pub(super) fn take_steering(&mut self, text: &str) {
         self.stated.take_reply(text, &self.newest[0].text);
         self.take_comment();
     }
 
-    /// The person said something about a call or a question.
+    /// The person commented on a call or a question.
     pub(super) fn take_comment(&mut self) {
         self.newest[0].replied = true;
     }
 
-    /// The turn ended well: what Claude said at its end is kept with the prompt that it answers.
+    /// The turn ended well: keeps its last text with the prompt that it answers.
     pub(super) fn end_turn(&mut self, prompt: Option<&TranscriptPrompt>) {
         let answer = self.last();
         if answer.replied {
@@ -157,11 +156,11 @@ impl ClaudeAnswers {
             self.earlier.put(answer);
         }
         let findings = std::mem::take(&mut self.findings);
-        let said = findings.iter().filter(|said| **said != last && tells_finding(said));
+        let said = findings.iter().filter(|said| **said != last && reports_finding(said));
         said.for_each(|said| self.findings_before.put(said.clone()));
     }
 
-    /// How far they have come.
+    /// How much there is so far.
     pub(super) fn mark(&self) -> ClaudeAnswersMark {
         ClaudeAnswersMark {
             answer: cut_words(&self.newest[0].text, MARK_CAP).to_owned(),
@@ -171,7 +170,7 @@ impl ClaudeAnswers {
         }
     }
 
-    /// The person took back what was said since.
+    /// Forgets what the person took back.
     pub(super) fn go_back_to(&mut self, mark: &ClaudeAnswersMark) {
         self.newest = [AnswerText { text: mark.answer.clone(), replied: false }, AnswerText::default()];
         self.earlier.go_back_to(mark.earlier);
@@ -186,7 +185,7 @@ mod tests {
     use super::*;
 
     fn say(answers: &mut ClaudeAnswers, text: &str) {
-        answers.take_text(&TextBlock { text, whole: text, goes_on: false }, false);
+        answers.take_text(&TextBlock { text, whole: text, continues: false }, false);
     }
 
     #[test]
@@ -195,7 +194,7 @@ mod tests {
         assert_eq!(answers.last(), &AnswerText::default());
         say(&mut answers, "I'll use one loop because it is shorter.");
         let whole = "I'll use one loop because it is shorter.\nAnd go on.";
-        answers.take_text(&TextBlock { text: "And go on.", whole, goes_on: true }, false);
+        answers.take_text(&TextBlock { text: "And go on.", whole, continues: true }, false);
         assert_eq!((answers.last().text.as_str(), answers.last().replied), (whole, false));
         assert_eq!(answers.findings().collect::<Vec<_>>(), [whole]);
         answers.take_steering("no, two");
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_since_a_mark_is_taken_back() {
+    fn going_back_forgets_everything_since_the_mark() {
         let mut answers = ClaudeAnswers::default();
         say(&mut answers, "The fonts are embedded once per page.");
         answers.end_turn(None);
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_a_summary_and_of_findings_is_bounded() {
+    fn summary_and_findings_are_bounded() {
         let mut answers = ClaudeAnswers::default();
         let long = "word ".repeat(100_000);
         answers.take_summary(&long);

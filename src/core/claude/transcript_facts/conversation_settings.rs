@@ -1,6 +1,5 @@
-//! What Claude records of the conversation itself.
+//! The conversation's permission mode and title.
 
-/// The settings of a conversation.
 #[derive(Clone, Debug, Default)]
 pub struct ConversationSettings {
     permission_mode: Option<String>,
@@ -13,17 +12,16 @@ impl ConversationSettings {
         self.permission_mode.as_deref()
     }
 
-    /// The name that the person gave the conversation (`--name`, `/rename`).
+    /// The title that the person gave the conversation (`--name`, `/rename`).
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
 
-    /// From here on this is the permission mode.
     pub(super) fn take_permission_mode(&mut self, mode: String) {
         self.permission_mode = Some(mode);
     }
 
-    /// The person names the conversation; empty: they take the name back.
+    /// Takes a new title; an empty one removes the title.
     pub(super) fn take_title(&mut self, title: String) {
         self.title = Some(title).filter(|title| !title.is_empty());
     }
@@ -34,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_one_counts_and_a_name_may_be_taken_back() {
+    fn the_last_setting_counts_and_a_title_can_be_removed() {
         let mut settings = ConversationSettings::default();
         settings.take_permission_mode("plan".into());
         settings.take_permission_mode("default".into());

@@ -1,5 +1,4 @@
-//! Decisions that Claude stated while it worked: sentences that give a choice and its reason. They are
-//! quoted, never believed.
+//! Sentences in which Claude stated a decision with its reason. They are quoted, never believed.
 
 use super::bounded_memory::LastItems;
 use super::earlier_answers::short_reply;
@@ -10,7 +9,7 @@ pub const STATED_CAP: usize = 30;
 const READ_CAP: usize = 64 << 10;
 /// The shortest and the longest sentence that is kept, in bytes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 20..=400;
-/// Words that give a reason or name what was not chosen, in lower case, with the blanks around them.
+/// Phrases that give a reason or name what was rejected, in lower case, with the blanks around them.
 const REASONS: [&str; 24] = [
     " so i ", " so we ", " i try ", " i'll try ", " because ", " instead of ", " rather than ",
     " in favor of ", " in favour of ", " decided ", " i chose ", " we chose ", " opted ", " going with ",
@@ -18,26 +17,24 @@ const REASONS: [&str; 24] = [
     " plutôt ", " porque ",
 ];
 
-/// Words of a sentence that says until when something is so, or what comes after what.
+/// Words that say how long something holds, or what comes after what.
 const CONDITIONS: [&str; 10] = [
     " again when ", " again once ", " as soon as ", " for now", " for the time being", " until you ",
     " sobald ", " vorerst ", "\u{6682}\u{65f6}", "\u{4e00}\u{65e6}",
 ];
-/// Words of a sentence that says what Claude is going to do. In the middle of a turn it does that next; at
-/// its end it is a promise.
+/// Words that say what Claude is going to do. In the middle of a turn Claude does it next; at its end it is a
+/// promise.
 const INTENTIONS: [&str; 6] =
     [" i will ", " i'll ", " ich werde ", " je vais ", "\u{6211}\u{4f1a}", "\u{6211}\u{5c06}"];
 
-/// A sentence that states a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatedDecision {
-    /// The sentence.
     pub text: String,
-    /// What the person said next, where that is one short line: it may refute the sentence.
+    /// The person's next message, if it is one short line: it may refute the sentence.
     pub reply: Option<String>,
-    /// It says what Claude is going to do, or until when something is so.
+    /// It says what Claude is going to do, or how long something holds.
     pub is_promise: bool,
-    /// The person has said something since.
+    /// The person has written something since.
     is_old: bool,
 }
 
@@ -47,7 +44,6 @@ impl From<&str> for StatedDecision {
     }
 }
 
-/// The sentences of a conversation that state a decision.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StatedDecisions(LastItems<StatedDecision, STATED_CAP>);
 
@@ -57,7 +53,7 @@ impl StatedDecisions {
         self.0.iter()
     }
 
-    /// Takes the sentences of one answer that state a decision or promise something, each once.
+    /// Takes the sentences of an answer that state a decision or a promise, each once.
     pub fn take_text(&mut self, text: &str, ends_turn: bool) {
         let text = crate::core::text::safe_text::cut_words(text, READ_CAP);
         let mut fenced = false;
@@ -80,14 +76,14 @@ impl StatedDecisions {
                 // A question decides nothing.
                 let states = !sentence.ends_with(['?', '\u{ff1f}']) && (is_promise || has(&REASONS));
                 if states && !self.iter().any(|known| known.text == sentence) {
-                    // A reason may be found again in what was made of it; a promise stands nowhere else.
+                    // The reason of a decision may show in the result; a promise is recorded nowhere else.
                     self.0.put_over(StatedDecision { is_promise, ..sentence.into() }, |one| !one.is_promise);
                 }
             }
         }
     }
 
-    /// The person said something; `answer` is what Claude had said last.
+    /// Takes what the person wrote; `answer` is Claude's newest text.
     pub fn take_reply(&mut self, prompt: &str, answer: &str) {
         let reply = short_reply(prompt);
         for sentence in self.0.iter_mut().filter(|sentence| !sentence.is_old) {
@@ -98,19 +94,19 @@ impl StatedDecisions {
         }
     }
 
-    /// How many there were so far.
+    /// How many sentences there were so far.
     pub fn mark(&self) -> u64 {
         self.0.total()
     }
 
-    /// The person took back what was said since.
+    /// Forgets what the person took back.
     pub fn go_back_to(&mut self, mark: u64) {
         self.0.truncate_to(mark);
     }
 }
 
-/// The sentences of a line: a full stop, question or exclamation mark that a blank follows ends one, and one
-/// of Chinese or Japanese anywhere.
+/// Splits a line into sentences: at a full stop, question or exclamation mark before a blank, and at a
+/// Chinese or Japanese one anywhere.
 fn sentences(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -150,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_person_said_next_stands_with_a_sentence_of_the_last_answer() {
+    fn the_reply_is_kept_with_the_sentences_of_the_last_answer() {
         let mut stated = StatedDecisions::default();
         let answer = "I decided to change the compare to >= because it counts from zero.";
         stated.take_text("I will use a map because it is there.", false);
@@ -162,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_is_kept_and_what_comes_next_in_a_turn_is_none() {
+    fn a_promise_is_kept_and_an_announced_step_is_not() {
         let mut stated = StatedDecisions::default();
         stated.take_text("I'll look at the callers first. job7 stays off for now.", false);
         stated.take_text(

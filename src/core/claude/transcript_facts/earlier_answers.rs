@@ -1,4 +1,4 @@
-//! What Claude answered at the end of earlier turns: what it found out stands there.
+//! Claude's answers at the end of earlier turns, which contain its findings.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -11,38 +11,38 @@ use crate::core::text::safe_text::cut_words;
 
 /// How many answers are kept.
 pub const ANSWER_CAP: usize = 100;
-/// An answer that is no wider and has no number, path or name in it says that something was done, in columns.
+/// An answer of at most this many columns, without a number, path or name, only says that something is done.
 const NARROWEST: usize = 20;
-/// A text of the middle of a turn that is no wider and has no number, path or name tells what comes next, in
-/// columns.
+/// A text in the middle of a turn of at most this many columns, without a number, path or name, only
+/// announces the next step.
 const PLAIN: usize = 40;
-/// How much is kept of the beginning and of the end of an answer, in bytes each: a list of thirty findings is
-/// whole.
+/// How much is kept of the beginning and of the end of an answer, in bytes each. A list of thirty findings
+/// fits.
 const ENDS: usize = 2000;
 /// How much is kept of the prompt that it answers, in bytes.
 const PROMPT_CAP: usize = 400;
-/// The longest prompt that is kept as what the person said to it, in bytes.
+/// The longest prompt that is kept as a reply to the answer, in bytes.
 pub const REPLY_CAP: usize = 160;
 
-/// What Claude said at the end of a turn.
+/// The last text of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EarlierAnswer {
-    /// The beginning of the prompt that it answers, in the person's own words; empty where it is not known.
+    /// The beginning of the prompt that it answers, in the person's own words; empty if unknown.
     pub prompt: String,
     /// Its beginning and its end.
     pub text: String,
-    /// What the person said next, where that is one short line: it may refute the answer.
+    /// The person's next message, if it is one short line: it may refute the answer.
     pub reply: Option<String>,
-    /// The person has said nothing since.
+    /// The person has written nothing since.
     pub awaits_reply: bool,
 }
 
 impl EarlierAnswer {
-    /// An answer and the prompt that it is about; `None` where it says too little.
+    /// An answer with its prompt; `None` if it is not informative.
     pub fn new(text: &str, prompt: Option<&TranscriptPrompt>) -> Option<Self> {
         let text = without_opening(text.trim());
         let prompt = prompt.map(|prompt| own_words(&prompt.text)).unwrap_or_default();
-        says_much(text).then(|| Self {
+        is_informative(text).then(|| Self {
             prompt: cut_words(prompt.trim(), PROMPT_CAP).to_owned(),
             text: ends(text, ENDS, ENDS),
             reply: None,
@@ -50,38 +50,36 @@ impl EarlierAnswer {
         })
     }
 
-    /// Takes what the person said next.
+    /// Takes what the person wrote next.
     pub fn take_reply(&mut self, prompt: &str) {
         self.reply = short_reply(prompt);
         self.awaits_reply = false;
     }
 }
 
-/// Whether a text says more than that something is done: "Done.", "I begin.", but "PR #88 is open." and
-/// "Pushed to fix/quay."
-pub fn says_much(text: &str) -> bool {
+/// Whether a text says more than that something is done: not "Done." and "I begin.", but "PR #88 is open."
+pub fn is_informative(text: &str) -> bool {
     let names = text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
     !text.starts_with('{') && (text.width() > NARROWEST || names)
 }
 
-/// Whether a text of the middle of a turn tells more than what comes next: "Let me look at the callers."
-pub fn tells_finding(text: &str) -> bool {
-    says_much(text)
+/// Whether a text in the middle of a turn says more than what comes next: not "Let me look at the callers."
+pub fn reports_finding(text: &str) -> bool {
+    is_informative(text)
         && (text.width() > PLAIN || text.contains(|c: char| c.is_numeric() || matches!(c, '`' | '/')))
 }
 
-/// What the person said, where that is one short line.
+/// The prompt, if it is one short line.
 pub(super) fn short_reply(prompt: &str) -> Option<String> {
     let prompt = prompt.trim();
     let is_short = !prompt.is_empty() && prompt.len() <= REPLY_CAP && !prompt.contains('\n');
     is_short.then(|| prompt.to_owned())
 }
 
-/// The answers of a conversation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EarlierAnswers(LastItems<EarlierAnswer, ANSWER_CAP>);
 
-/// How far they had come: how many there were, and whether the person had said nothing to the newest.
+/// How many answers there were, and whether the newest awaited a reply.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EarlierAnswersMark(u64, bool);
 
@@ -99,7 +97,7 @@ impl EarlierAnswers {
         }
     }
 
-    /// The person said something.
+    /// Takes what the person wrote.
     pub fn take_reply(&mut self, prompt: &str) {
         if let Some(newest) = self.0.newest().filter(|newest| newest.awaits_reply) {
             newest.take_reply(prompt);
@@ -107,12 +105,12 @@ impl EarlierAnswers {
         self.0.iter_mut().for_each(|answer| answer.awaits_reply = false);
     }
 
-    /// How far they have come.
+    /// How much there is so far.
     pub fn mark(&self) -> EarlierAnswersMark {
         EarlierAnswersMark(self.0.total(), self.iter().next_back().is_some_and(|newest| newest.awaits_reply))
     }
 
-    /// The person took back what was said since.
+    /// Forgets what the person took back.
     pub fn go_back_to(&mut self, EarlierAnswersMark(total, awaits_reply): EarlierAnswersMark) {
         self.0.truncate_to(total);
         if let Some(newest) = self.0.newest().filter(|_| awaits_reply) {
@@ -144,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn each_answer_that_ended_a_turn_is_kept_with_its_prompt_and_what_was_said_to_it() {
+    fn each_answer_is_kept_with_its_prompt_and_the_reply() {
         let found = "The certificate of pcs-02 ends on 9 December.";
         let long = "word ".repeat(60);
         let answers = of(&[
@@ -217,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_a_prompt_that_was_taken_back_goes_with_it() {
+    fn going_back_forgets_the_answer_to_a_prompt() {
         let at = |text: &str, uuid: &str, parent: &str| {
             json!({"type": "user", "uuid": uuid, "parentUuid": parent,
                 "message": {"content": text}})

@@ -1,4 +1,4 @@
-//! The facts of one conversation: what each line means to each part.
+//! Passes each line of a transcript to the parts that it concerns.
 
 use super::call_answer::{CallAnswer, call_words};
 use super::turn_starts::{ConversationMark, TurnStarts};
@@ -18,49 +18,37 @@ use crate::core::claude::transcript_line::{
 use crate::core::handoff::continuation_prompt::{handoff_of, unwrap_pasted};
 use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
 
-/// What one conversation's transcript adds up to so far. Only its lines change the parts, but for
+/// The facts from the transcript of one conversation so far. Only its lines change the parts, except for
 /// [`PromptProof::seek`].
 #[derive(Clone, Debug, Default)]
 pub struct TranscriptFacts {
-    /// Permission mode and name.
     pub settings: ConversationSettings,
-    /// The fill of the window, and the model.
     pub window: WindowFill,
-    /// How the turn stands.
     pub turn: TurnState,
-    /// Tool calls without an answer, and which ids were read.
+    /// Calls without an answer, and the ids that were read.
     pub calls: ToolCalls,
-    /// The text of Claude's newest message.
     pub message: LastMessage,
-    /// What Claude answered, found out and stated.
+    /// Claude's answers, findings and stated decisions.
     pub answers: ClaudeAnswers,
-    /// Everything that the person said.
+    /// Everything that the person wrote.
     pub prompts: Prompts,
-    /// The last prompts and answers.
     pub exchanges: RecentExchanges,
-    /// Claude's queue.
     pub queue: QueuedPrompts,
-    /// What proves that Claude has a prompt of hopty's.
+    /// The proof that Claude received a prompt of hopty's.
     pub proof: PromptProof,
-    /// What the person decided.
     pub decisions: PersonsDecisions,
-    /// Claude's list of tasks, and when each was touched.
+    /// Claude's list of tasks, and when each was last touched.
     pub tasks: TaskHistory,
     /// The files that tools wrote.
     pub files: TouchedFiles,
-    /// The files that Claude read.
     pub files_read: FilesRead,
-    /// Tests, builds and linters, with their newest result.
     pub checks: CheckHistory,
-    /// What runs in the background.
     pub background: BackgroundWork,
-    /// Prompts that Claude scheduled for later.
     pub scheduled: ScheduledPrompts,
-    /// The last tool calls that were answered, and those that failed.
+    /// The last answered tool calls, and the failed ones.
     pub tool_log: ToolLog,
-    /// What sub-agents reported.
     pub reports: AgentReports,
-    /// What the person ran with `!`.
+    /// The person's own commands (`!`).
     pub shell_commands: ShellCommands,
     starts: TurnStarts,
     /// Records that were read, and pieces that could not be read.
@@ -68,31 +56,30 @@ pub struct TranscriptFacts {
 }
 
 impl TranscriptFacts {
-    /// Facts of an empty transcript.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Facts of a conversation before its first line, which finds Claude's list of tasks as it is.
+    /// The facts of a conversation that has no line yet and starts with this list of tasks.
     #[must_use]
     pub fn after(tasks: &Tasks) -> Self {
         TranscriptFacts { tasks: TaskHistory::after(tasks), ..Self::default() }
     }
 
-    /// Takes one raw line, as `LineSplitter` gives it. What cannot be read is counted and skipped.
+    /// Takes one raw line, as `LineSplitter` yields it. An unreadable line is counted and skipped.
     pub fn feed(&mut self, line: &[u8]) {
         let tally = TranscriptLine::parse_each(line, |line| self.take_line(line));
         self.counts.0 += u64::from(tally.read);
         self.counts.1 += u64::from(tally.bad);
     }
 
-    /// Records read, and pieces that could not be read.
+    /// Records that were read, and pieces that could not be read.
     pub fn counts(&self) -> (u64, u64) {
         self.counts
     }
 
-    /// Whether any prompt or answer of the main chain has been read.
+    /// Whether a prompt or an answer of the main chain was read.
     pub fn has_begun(&self) -> bool {
         self.turn.has_prompt() || self.message.is_known()
     }
@@ -102,15 +89,13 @@ impl TranscriptFacts {
         self.turn.is_over() && self.calls.open().is_empty()
     }
 
-    /// The API error or limit that the conversation stands at, unless a tool is open: Claude asks nobody
-    /// anything while it waits for a tool, or for the permission to use one, so that somebody else wrote the
-    /// line.
+    /// The API error or limit at which the conversation is, unless a tool is open. Claude sends no request
+    /// while it waits for a tool or for the permission to use one, so the line comes from elsewhere.
     pub fn failure_of_request(&self) -> Option<&ApiFailure> {
         self.turn.failure().filter(|_| self.calls.open().is_empty())
     }
 
-    /// The last prompts of the person with what Claude had said before each of them (at most 32 KiB), newest
-    /// first.
+    /// The person's last prompts, newest first, each with what Claude had written before it (at most 32 KiB).
     pub fn replies(&self) -> impl Iterator<Item = (&TranscriptPrompt, &str)> {
         let total = self.prompts.count();
         self.starts.marks().rev().filter_map(move |mark| {
@@ -129,7 +114,7 @@ impl TranscriptFacts {
             TranscriptLine::PermissionMode(mode) => self.settings.take_permission_mode(mode),
             TranscriptLine::Title(title) => self.settings.take_title(title),
             TranscriptLine::CompactBoundary { post_tokens } => self.window.take_compaction(post_tokens),
-            // It stands behind the prompt that it came with.
+            // The line follows the prompt that it belongs to.
             TranscriptLine::Selection(selected) if self.turn.awaits_answer() => {
                 self.prompts.point_at(&selected);
             }
@@ -140,7 +125,7 @@ impl TranscriptFacts {
     fn take_message(&mut self, line: Assistant) {
         self.turn.take_message(&line);
         let block = self.message.take_message(&line);
-        // What Claude Code writes about an API error is nothing that the model said.
+        // The text of an API error is Claude Code's, not the model's.
         if line.synthetic {
             return;
         }
@@ -172,7 +157,7 @@ impl TranscriptFacts {
                 self.turn.take_notification();
             }
             UserKind::ToolResults { results, detail } => {
-                self.turn.go_on();
+                self.turn.resume();
                 self.take_results(&results, &detail);
                 self.prompts.date(line.timestamp.as_deref());
             }
@@ -198,7 +183,7 @@ impl TranscriptFacts {
             UserKind::ImageFiles(files) if self.turn.awaits_answer() => {
                 files.iter().for_each(|file| self.prompts.show_image(file));
             }
-            // Else what it sums up stands above.
+            // Otherwise the lines that it sums up are above it.
             UserKind::Summary(text) if !self.turn.has_prompt() => self.answers.take_summary(&text),
             UserKind::ImageFiles(_) | UserKind::Summary(_) | UserKind::Meta => {}
         }
@@ -207,10 +192,10 @@ impl TranscriptFacts {
     fn take_prompt(&mut self, line: User) {
         let UserKind::Prompt(prompt) = line.kind else { return };
         self.proof.take_prompt(&prompt, line.timestamp.as_deref(), PromptPlace::Prompt);
-        // 2.1.197 writes a quick first answer before its prompt (measured): their times tell the true order.
+        // 2.1.197 writes a quick first answer before its prompt (measured); the times give the true order.
         let is_answered = !self.turn.has_prompt() && self.window.is_after(&line.timestamp);
-        let cuts_in = self.turn.cuts_in(line.source.as_deref() == Some("queued"));
-        if !is_answered && !cuts_in {
+        let joins_turn = self.turn.joins_turn(line.source.as_deref() == Some("queued"));
+        if !is_answered && !joins_turn {
             self.begin_turn();
         }
         if let Some(parent) = line.parent {
@@ -237,7 +222,7 @@ impl TranscriptFacts {
         self.turn.await_answer(is_answered);
     }
 
-    /// A tool that has no answer when the next turn begins will never have one: its run was killed.
+    /// A tool without an answer at the beginning of the next turn never gets one: its run was killed.
     fn begin_turn(&mut self) {
         // A turn that a notification began answers no prompt.
         let prompt = self.prompts.newest().filter(|_| self.turn.is_prompted());
@@ -246,11 +231,12 @@ impl TranscriptFacts {
             self.answers.end_turn(prompt);
         }
         self.calls.abandon();
-        self.turn.go_on();
+        self.turn.resume();
     }
 
-    /// Takes the place of a prompt, before its text: where an earlier one had the same, what was said since
-    /// then was taken back. Files that were written and commands that ran stay: they happened.
+    /// Records where a prompt is, before its text is read. If an earlier prompt was at the same place, the
+    /// person went back to it, and what was said since is forgotten. Files that were written and commands
+    /// that ran stay, because they happened.
     fn place_prompt(&mut self, uuid: Option<String>, parent: String) {
         if let Some(mark) = self.starts.go_back(uuid.as_deref(), &parent) {
             self.prompts.go_back_to(mark.prompts);
@@ -269,7 +255,7 @@ impl TranscriptFacts {
         self.starts.put(uuid, parent, mark);
     }
 
-    /// Claude was told something in the person's place.
+    /// Takes a text that Claude was sent on behalf of the person.
     fn take_notification(&mut self, text: &str) {
         self.background.take_notification(text, &mut self.checks);
         self.reports.take_notification(text);
@@ -277,7 +263,7 @@ impl TranscriptFacts {
 
     fn take_results(&mut self, results: &[ToolResult], detail: &ResultDetail) {
         let call = results.last().and_then(|last| self.calls.find(&last.id));
-        // Claude notes beside the answer of this tool that it is loaded.
+        // The answer of this tool carries a note that the tool is loaded, which is no comment of the person.
         let allowed = call.filter(|call| call.name != "ToolSearch").map(call_words);
         for result in results {
             let call = self.calls.take_answer(&result.id);
@@ -313,7 +299,7 @@ impl TranscriptFacts {
         }
     }
 
-    /// The person said something about a tool call or a question.
+    /// Takes what the person wrote about a tool call or a question.
     fn take_comment(&mut self, text: &str, kind: PromptKind, asked: &str) {
         let text = text.trim().to_owned();
         if !text.is_empty() {

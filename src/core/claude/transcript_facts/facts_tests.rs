@@ -1,4 +1,4 @@
-//! What lines of a transcript come to in all the parts.
+//! Whole lines of a transcript, and what all the parts make of them.
 
 use serde_json::json;
 
@@ -126,7 +126,7 @@ fn a_prompt_may_begin_with_a_tag_and_have_a_selection() {
 }
 
 #[test]
-fn a_chosen_option_is_told_with_what_it_means() {
+fn a_chosen_option_carries_its_description() {
     let option = |label: &str, meaning: &str| json!({"label": label, "description": meaning});
     let questions = json!([
         {"question": "How to merge?", "options": [option("Strategy 1", "Last writer wins"),
@@ -222,7 +222,7 @@ fn a_handoff_is_answered_by_a_real_answer_after_its_prompt() {
 }
 
 #[test]
-fn an_answer_that_stands_before_its_prompt_still_answers_it() {
+fn an_answer_before_its_prompt_still_answers_it() {
     let id = "HO-20261120-142950-c74cc080".parse().unwrap();
     let text = crate::core::handoff::continuation_prompt::Continuation::with_brief(&id);
     let at = |line: String, at: &str| {
@@ -272,7 +272,7 @@ fn decisions_come_from_the_structured_answer_or_the_text() {
 }
 
 #[test]
-fn plans_reports_and_what_the_person_ran_are_known() {
+fn plans_reports_and_the_persons_commands_are_read() {
     let plan = format!("# Plan\n{}", "1. a step\n".repeat(400));
     let note = |text: &str| {
         json!({"type": "user", "origin": {"kind": "task-notification"},
@@ -329,7 +329,7 @@ fn five_hundred_tasks_hold() {
 }
 
 #[test]
-fn a_queued_prompt_that_is_taken_in_is_said_and_a_scheduled_one_is_nobodys() {
+fn a_queued_prompt_of_the_person_counts_and_a_scheduled_one_does_not() {
     let queue = |operation: &str, text: &str| {
         json!({"type": "queue-operation", "operation": operation, "content": text}).to_string()
     };
@@ -512,7 +512,7 @@ fn what_the_person_wrote_instead_of_answers_is_theirs_and_claudes_frame_is_not()
 }
 
 #[test]
-fn a_branch_that_the_person_left_was_not_said() {
+fn an_abandoned_branch_is_forgotten() {
     let at = |line: String, uuid: &str, parent: &str| {
         line.replacen('{', &format!("{{\"uuid\":\"{uuid}\",\"parentUuid\":\"{parent}\","), 1)
     };
@@ -549,7 +549,7 @@ fn a_branch_that_the_person_left_was_not_said() {
     assert_eq!(facts.files.newest_first(), ["/oracle.py"], "what was written stays");
     let recent: Vec<_> = facts.exchanges.iter().map(|said| said.text.as_str()).collect();
     assert_eq!(recent, ["write the calculator", "The calculator is there.", "add the winter tariff"]);
-    // Back again, and to the beginning.
+    // Back again, and then to the beginning.
     lines.push(at(prompt("add the summer tariff"), "u5", "p1"));
     assert_eq!(said(&of(&lines)), ["write the calculator", "add the summer tariff"]);
     lines.push(at(prompt("write a poem"), "u6", "p0"));
@@ -557,7 +557,7 @@ fn a_branch_that_the_person_left_was_not_said() {
 }
 
 #[test]
-fn the_last_answer_reads_and_decisions_are_known() {
+fn the_last_answer_reads_and_decisions_are_collected() {
     let say = |id: &str, text: &str| {
         let block = json!({"type": "text", "text": text});
         json!({"type": "assistant", "message": {"id": id, "model": "m", "content": [block]}}).to_string()

@@ -1,4 +1,4 @@
-//! Files that Claude read, with the lines: what the next conversation would have to find again.
+//! The files that Claude read, with the line ranges: the next conversation would have to find them again.
 
 use std::collections::VecDeque;
 
@@ -9,12 +9,11 @@ pub const READ_CAP: usize = 100;
 /// How many ranges are kept of one file.
 const RANGE_CAP: usize = 4;
 
-/// One file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRead {
     /// The path, as Claude named it.
     pub path: String,
-    /// First and last line of each part, in the order of reading; empty when the whole file was read.
+    /// The first and last line of each part, in reading order; empty if the whole file was read.
     pub ranges: Vec<(u64, u64)>,
 }
 

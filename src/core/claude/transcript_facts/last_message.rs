@@ -2,7 +2,6 @@
 
 use crate::core::claude::transcript_line::{Assistant, TEXT_CAP};
 
-/// Claude's newest message.
 #[derive(Clone, Debug, Default)]
 pub struct LastMessage {
     id: String,
@@ -10,30 +9,30 @@ pub struct LastMessage {
     last_block: usize,
 }
 
-/// A block of text that a message has got.
+/// A block of text of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextBlock<'a> {
     pub text: &'a str,
-    /// The text of the message so far, with this block.
+    /// The text of the message so far, including this block.
     pub whole: &'a str,
-    /// It is not the message's first text.
-    pub goes_on: bool,
+    /// It is not the first text of the message.
+    pub continues: bool,
 }
 
 impl LastMessage {
-    /// Its text so far, cut at a size that no answer of a form has.
+    /// The text so far, cut at a size that no real answer has.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether its text is the one that a Stop hook names in `last_assistant_message`.
+    /// Whether its text is the `last_assistant_message` of a Stop hook.
     pub fn text_is(&self, text: &str) -> bool {
         let last_block = self.text.get(self.last_block..).unwrap_or_default();
         let text = text.trim();
         self.text.trim() == text || last_block.trim() == text
     }
 
-    /// Whether any message was read.
+    /// Whether a message was read.
     pub(super) fn is_known(&self) -> bool {
         !self.id.is_empty()
     }
@@ -43,7 +42,7 @@ impl LastMessage {
         self.is_known() && id == Some(self.id.as_str())
     }
 
-    /// Takes a line of it, or of the next one. Returns the text that came with it.
+    /// Takes a line of this message or of the next one. Returns the text in the line.
     pub(super) fn take_message<'a>(&'a mut self, line: &'a Assistant) -> Option<TextBlock<'a>> {
         if line.message_id != self.id {
             self.id.clone_from(&line.message_id);
@@ -53,13 +52,13 @@ impl LastMessage {
         if line.text.is_empty() || self.text.len() > TEXT_CAP {
             return None;
         }
-        let goes_on = !self.text.is_empty();
-        if goes_on {
+        let continues = !self.text.is_empty();
+        if continues {
             self.text.push('\n');
         }
         self.last_block = self.text.len();
         self.text.push_str(&line.text);
-        Some(TextBlock { text: &line.text, whole: &self.text, goes_on })
+        Some(TextBlock { text: &line.text, whole: &self.text, continues })
     }
 }
 
@@ -72,14 +71,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_known_whole_and_by_its_last_block() {
+    fn a_message_is_recognized_whole_and_by_its_last_block() {
         let mut message = LastMessage::default();
         assert!(!message.is_known() && !message.is(Some("")));
         let first = line("m2", "done");
-        assert!(message.take_message(&first).is_some_and(|block| !block.goes_on));
+        assert!(message.take_message(&first).is_some_and(|block| !block.continues));
         let second = line("m2", "and more");
         let block = message.take_message(&second).unwrap();
-        assert_eq!((block.text, block.whole, block.goes_on), ("and more", "done\nand more", true));
+        assert_eq!((block.text, block.whole, block.continues), ("and more", "done\nand more", true));
         for (text, same) in
             [("done\nand more", true), (" and more\n", true), ("done", false), ("more", false)]
         {

@@ -1,12 +1,12 @@
-//! What a transcript adds up to: the fill of the window, and everything that a handoff says without asking a
-//! model.
+//! Everything that a transcript says without asking a model: the context usage, the turn, and the facts of a
+//! handoff.
 //!
-//! [`TranscriptFacts`] reads each line once and tells its parts, one a file, what happened. A part owns what
-//! it knows, in bounds whatever the file holds, and takes back itself what the person took back. Nothing is
-//! decided here: levels, safe points and texts are made elsewhere from what the parts say.
+//! [`TranscriptFacts`] reads each line once and passes it to its parts, one in each file. A part owns its
+//! state, keeps it within bounds for every input, and forgets what the person took back. Nothing is decided
+//! here.
 //!
-//! Lines of sub-agents are read over: their usage and their tools are not the conversation's. A tool counts
-//! when its answer came, so that a refused edit is no touched file and a refused list no list of tasks.
+//! Lines of sub-agents are skipped: their usage and their tools are not the conversation's. A tool counts
+//! when its answer arrives, so that a refused edit touches no file.
 
 mod agent_reports;
 mod background_work;
@@ -42,7 +42,7 @@ pub use check_history::{Check, CheckHistory};
 pub use claude_answers::{AnswerText, ClaudeAnswers};
 pub use conversation_settings::ConversationSettings;
 pub use decision_sentences::StatedDecision;
-pub use earlier_answers::{EarlierAnswer, REPLY_CAP, says_much, tells_finding};
+pub use earlier_answers::{EarlierAnswer, REPLY_CAP, is_informative, reports_finding};
 pub use facts::TranscriptFacts;
 pub use files_read::{FileRead, FilesRead};
 pub use last_message::LastMessage;
@@ -56,7 +56,7 @@ pub use shell_commands::{ShellCommand, ShellCommands};
 pub use task_history::TaskHistory;
 pub use tool_calls::ToolCalls;
 pub use tool_log::{ToolError, ToolLog};
-pub use tool_steps::{ToolOutcome, ToolStep, tells_of_an_error};
+pub use tool_steps::{ToolOutcome, ToolStep, mentions_error};
 pub use touched_files::TouchedFiles;
 pub use turn_state::TurnState;
 pub use window_fill::{MessageUsage, WindowFill};

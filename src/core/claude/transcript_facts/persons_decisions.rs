@@ -1,4 +1,4 @@
-//! What the person decided: questions of Claude's that they answered (AskUserQuestion) and plans that they
+//! The person's decisions: the questions that they answered (AskUserQuestion) and the plans that they
 //! approved (ExitPlanMode).
 
 use super::bounded_memory::LastItems;
@@ -9,9 +9,9 @@ use crate::core::text::safe_text::{cut_chars, cut_words};
 
 /// How many decisions are kept.
 pub const DECISION_CAP: usize = 50;
-/// How much is kept of an answer that Claude's own text holds, in bytes.
+/// How much is kept of an answer that is inside Claude's own text, in bytes.
 const ANSWER_CAP: usize = 500;
-/// Of how many chosen options it is kept what they mean, and of each how much, in characters.
+/// How many chosen options are explained, and how much is kept of each explanation, in characters.
 const MEANINGS: usize = 3;
 const MEANING: usize = 120;
 
@@ -22,23 +22,21 @@ pub struct AnsweredQuestion {
     pub answer: String,
 }
 
-/// How the answer begins of a plan that was approved.
+/// How the answer to an approved plan begins.
 pub const PLAN_APPROVED: &str = "approved: ";
-/// How the answer begins of a plan or a question that was refused.
+/// How the answer to a refused plan or question begins.
 pub const REFUSED: &str = "refused: ";
 
-/// A plan of Claude's that the person approved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApprovedPlan {
     /// The plan, at most 16 KiB.
     pub text: String,
-    /// Claude's own file of it, where Claude names one.
+    /// Claude's own file with the plan, if Claude names one.
     pub file: Option<String>,
-    /// How many prompts the person had said before.
+    /// How many prompts came before it.
     pub after: u64,
 }
 
-/// What the person decided.
 #[derive(Clone, Debug, Default)]
 pub struct PersonsDecisions {
     answered: LastItems<AnsweredQuestion, DECISION_CAP>,
@@ -56,8 +54,8 @@ impl PersonsDecisions {
         self.plan.as_ref()
     }
 
-    /// Takes the answer of a tool after so many prompts. Returns what the person wrote in their own words,
-    /// and the question to each.
+    /// Takes the answer of a tool that came after this many prompts. Returns what the person wrote in their
+    /// own words, each with the question.
     pub(super) fn take_answer(&mut self, answer: &CallAnswer<'_>, prompts: u64) -> Vec<(String, String)> {
         let Some(call) = answer.call.filter(|call| call.asks_person()) else { return Vec::new() };
         if answer.is_turned_down() {
@@ -99,12 +97,12 @@ impl PersonsDecisions {
             let note = note.filter(|note| !note.is_empty());
             let answer = note.map_or_else(|| answer.clone(), |note| format!("{answer} (note: {note})"));
             self.put(question.clone(), format!("{answer}{meaning}"));
-            // What was chosen is a decision; what was written is the person's words, too.
+            // A chosen option is a decision. A written answer is a decision, too, and the person's own words.
             if !input.options.is_empty() && !offered(&answer) {
                 written.push((answer, question.clone()));
             }
         }
-        // In their own words, instead of any option.
+        // Own words instead of an option.
         let response = detail.and_then(|detail| detail.response.as_deref());
         written.extend(response.map(|response| (response.to_owned(), input.questions.join(" / "))));
         if answers.is_empty() {
@@ -118,18 +116,18 @@ impl PersonsDecisions {
         self.answered.put(AnsweredQuestion { question, answer });
     }
 
-    /// How many there were so far.
+    /// How many decisions there were so far.
     pub(super) fn mark(&self) -> u64 {
         self.answered.total()
     }
 
-    /// The person took back what was asked since. A plan that was approved stays.
+    /// Forgets the questions that the person took back. An approved plan stays.
     pub(super) fn go_back_to(&mut self, mark: u64) {
         self.answered.truncate_to(mark);
     }
 }
 
-/// What Claude had said that the chosen options mean, in parentheses; empty where their labels say it.
+/// Claude's description of the chosen options, in parentheses; empty if their labels say it.
 fn meaning(input: &ToolInput, question: &str, answer: &str) -> String {
     let is_chosen = |label: &str| answer == label || answer.split(", ").any(|one| one == label);
     let chosen = input.meanings.iter().filter(|one| one.question == question && is_chosen(&one.label));
@@ -137,7 +135,7 @@ fn meaning(input: &ToolInput, question: &str, answer: &str) -> String {
     if chosen.is_empty() { String::new() } else { format!(" ({})", chosen.join("; ")) }
 }
 
-/// What a call asks a person that has no question of its own.
+/// The question in a call that has no question of its own.
 fn question_of(call: &ToolUse) -> String {
     let question =
         if call.name == "ExitPlanMode" { "Is this plan approved?" } else { "A question of Claude" };
@@ -174,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_chosen_is_a_decision_and_what_was_written_is_given_back() {
+    fn a_chosen_option_is_a_decision_and_a_written_answer_is_returned() {
         let (mut decisions, passed) = (PersonsDecisions::default(), ToolResult::default());
         let detail = |answer: &str| ResultDetail {
             answers: vec![("Which?".into(), answer.into())],

@@ -1,15 +1,14 @@
-//! What the transcript proves of the prompts that hopty submits.
+//! The proof in the transcript that Claude received hopty's prompts.
 
 use crate::core::claude::pasted_prompt::{PromptPlace, SentPrompt};
 use crate::core::ids::HandoffId;
 
-/// What proves that Claude has a prompt.
 #[derive(Clone, Debug, Default)]
 pub struct PromptProof {
-    /// A prompt that is looked for, and how it was found.
+    /// The prompt that is looked for, and where it was found.
     sought: Option<SentPrompt>,
     found: Option<PromptPlace>,
-    /// The handoff whose continuation prompt was read last, and whether Claude has answered it.
+    /// The handoff of the newest continuation prompt, and whether Claude has answered that prompt.
     continued: Option<(HandoffId, bool)>,
 }
 
@@ -19,39 +18,37 @@ impl PromptProof {
         (self.sought, self.found) = (Some(sent), None);
     }
 
-    /// Looks no more.
-    pub fn forget_sought(&mut self) {
+    pub fn stop_seeking(&mut self) {
         (self.sought, self.found) = (None, None);
     }
 
-    /// How it was found, said once.
+    /// Where it was found; returned once.
     pub fn take_found(&mut self) -> Option<PromptPlace> {
         self.found.take()
     }
 
-    /// Whether hopty's continuation prompt for `id` stands in the transcript.
+    /// Whether the transcript has hopty's continuation prompt for `id`.
     pub fn continued(&self, id: &HandoffId) -> bool {
         self.continued.as_ref().is_some_and(|(seen, _)| seen == id)
     }
 
-    /// Whether Claude gave a real answer after that prompt: the handoff is consumed.
+    /// Whether the model answered that prompt: the handoff is consumed.
     pub fn answered(&self, id: &HandoffId) -> bool {
         self.continued.as_ref().is_some_and(|(seen, answered)| seen == id && *answered)
     }
 
-    /// A prompt was written here at this moment (RFC 3339).
+    /// Takes a prompt that was written here at this time (RFC 3339).
     pub(super) fn take_prompt(&mut self, prompt: &str, at: Option<&str>, place: PromptPlace) {
         if self.sought.as_ref().is_some_and(|sent| sent.is_line(prompt, at)) {
             self.found.get_or_insert(place);
         }
     }
 
-    /// The continuation prompt of a handoff was written; Claude's answer may stand before it.
+    /// Takes the continuation prompt of a handoff. Claude's answer may come before it.
     pub(super) fn take_continuation(&mut self, id: HandoffId, is_answered: bool) {
         self.continued = Some((id, is_answered));
     }
 
-    /// Claude answers.
     pub(super) fn take_answer(&mut self) {
         if let Some((_, answered)) = self.continued.as_mut() {
             *answered = true;
@@ -76,13 +73,13 @@ mod tests {
         proof.take_prompt("go on", at, PromptPlace::Prompt);
         assert_eq!((proof.take_found(), proof.take_found()), (Some(PromptPlace::Queued), None));
         proof.take_prompt("go on", at, PromptPlace::Prompt);
-        proof.forget_sought();
+        proof.stop_seeking();
         proof.take_prompt("go on", at, PromptPlace::Prompt);
         assert_eq!(proof.take_found(), None);
     }
 
     #[test]
-    fn a_handoff_is_answered_by_what_comes_after_its_prompt() {
+    fn a_handoff_is_answered_by_the_first_answer_after_its_prompt() {
         let [id, other] = ["HO-20261120-142950-c74cc080", "HO-20261120-142951-c74cc080"];
         let (id, other): (HandoffId, HandoffId) = (id.parse().unwrap(), other.parse().unwrap());
         let mut proof = PromptProof::default();

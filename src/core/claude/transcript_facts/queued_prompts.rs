@@ -4,14 +4,14 @@ use super::bounded_memory::LastItems;
 use crate::core::claude::prompts::is_foreign;
 use crate::core::text::safe_text::cut_words;
 
-/// How many queued prompts are kept, and of each so many bytes.
+/// How many queued prompts are kept, and how much of each, in bytes.
 const QUEUE_CAP: (usize, usize) = (256, 64 << 10);
-/// How many prompts that the model scheduled are known.
+/// How many prompts that the model scheduled are kept.
 const SCHEDULED_CAP: usize = 64;
-/// How much of each of them is known, in bytes.
+/// How much of each of them is kept, in bytes.
 pub(in crate::core::claude) const SCHEDULED_BYTES: usize = 4096;
 
-/// The queue, and what the model scheduled to come into it.
+/// The queue, and the prompts that the model scheduled to enter it.
 #[derive(Clone, Debug, Default)]
 pub struct QueuedPrompts {
     waiting: Vec<String>,
@@ -20,13 +20,13 @@ pub struct QueuedPrompts {
 }
 
 impl QueuedPrompts {
-    /// Prompts of the person that wait, the next one first.
+    /// The person's waiting prompts, the next one first.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         let is_persons = |prompt: &&str| is_typed(prompt) && !self.is_scheduled(prompt);
         self.waiting.iter().map(String::as_str).filter(is_persons)
     }
 
-    /// Whether the model scheduled this prompt (CronCreate, ScheduleWakeup): neither its line in the queue
+    /// Whether the model scheduled this prompt (CronCreate, ScheduleWakeup). Neither its line in the queue
     /// nor its hook says so (2.1.332).
     pub fn is_scheduled(&self, prompt: &str) -> bool {
         let prompt = prompt.trim();
@@ -36,17 +36,16 @@ impl QueuedPrompts {
             .any(|begin| prompt == begin || begin.len() + 8 > SCHEDULED_BYTES && prompt.starts_with(begin))
     }
 
-    /// The model schedules a prompt.
     pub(super) fn schedule(&mut self, prompt: &str) {
         if !prompt.trim().is_empty() {
             self.scheduled.put(prompt.to_owned());
         }
     }
 
-    /// Takes an operation of the queue. Returns the prompt of the person that Claude takes into the running
-    /// turn: no line of its own will follow (measured).
+    /// Takes an operation of the queue. Returns the person's prompt that Claude takes into the running turn,
+    /// because it gets no line of its own (measured).
     pub(super) fn take_operation(&mut self, operation: &str, content: Option<&str>) -> Option<String> {
-        // Kept and compared at one length.
+        // Prompts are kept and compared at the same length.
         let content = content.map(|content| cut_words(content, QUEUE_CAP.1));
         let at = content.and_then(|content| self.waiting.iter().position(|prompt| prompt == content));
         match operation {
@@ -70,7 +69,7 @@ impl QueuedPrompts {
     }
 }
 
-/// Whether a queued text is a person's: Claude queues its own notices too.
+/// Whether a person typed a queued text: Claude queues its own notices, too.
 fn is_typed(prompt: &str) -> bool {
     !is_foreign(prompt) && !prompt.starts_with("Your claude.ai usage limit has reset.")
 }
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_followed_and_what_is_no_persons_is_not_told() {
+    fn only_the_persons_waiting_prompts_are_listed() {
         let mut queue = QueuedPrompts::default();
         for prompt in ["a", "<task-notification>x", "b"] {
             assert_eq!(queue.take_operation("enqueue", Some(prompt)), None);

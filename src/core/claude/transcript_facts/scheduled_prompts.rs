@@ -12,14 +12,13 @@ const PROMPT_BYTES: usize = 300;
 /// Where Claude keeps the jobs that survive into the next conversation; its answer names the file.
 const DURABLE_JOBS: &str = "scheduled_tasks.json";
 
-/// A prompt that Claude scheduled for later in this conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduledPrompt {
-    /// The id of the job; empty where Claude does not say it.
+    /// The id of the job; empty if Claude does not report it.
     pub id: String,
-    /// When, as Claude wrote it (`*/30 * * * *`).
+    /// The schedule, as Claude wrote it (`*/30 * * * *`).
     pub when: String,
-    /// Its beginning, at most 300 bytes.
+    /// The beginning of the prompt, at most 300 bytes.
     pub prompt: String,
 }
 
@@ -28,7 +27,7 @@ pub struct ScheduledPrompt {
 pub struct ScheduledPrompts(LastItems<ScheduledPrompt, SCHEDULED_PROMPT_CAP>);
 
 impl ScheduledPrompts {
-    /// What Claude scheduled and did not cancel, oldest first.
+    /// The prompts that Claude scheduled and did not cancel, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &ScheduledPrompt> {
         self.0.iter()
     }

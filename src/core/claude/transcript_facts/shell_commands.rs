@@ -1,7 +1,7 @@
 //! Commands that the person ran themselves (`!`).
 
 use super::bounded_memory::LastItems;
-use super::tool_steps::{last_line, printed};
+use super::tool_steps::{last_line, output_ends};
 use crate::core::text::safe_text::cut_words;
 
 /// How many are kept.
@@ -12,37 +12,35 @@ const COMMAND_CAP: usize = 300;
 /// A command that the person ran themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellCommand {
-    /// The command.
     pub command: String,
     /// The last line that it printed.
     pub line: String,
-    /// The beginning and the end of what it printed; empty where that is one line.
+    /// The beginning and the end of its output; empty if that is one line.
     pub output: String,
-    /// How many prompts and answers had been said before it, in the whole conversation.
+    /// How many prompts and answers came before it, in the whole conversation.
     pub after: u64,
 }
 
-/// The last commands of the person's own.
 #[derive(Clone, Debug, Default)]
 pub struct ShellCommands(LastItems<ShellCommand, SHELL_CAP>);
 
 impl ShellCommands {
-    /// Those that are kept, oldest first.
+    /// Oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &ShellCommand> {
         self.0.iter()
     }
 
-    /// The person ran a command after so many prompts and answers.
+    /// Takes a command that came after this many prompts and answers.
     pub(super) fn take_command(&mut self, command: &str, said: u64) {
         let command = cut_words(command.trim(), COMMAND_CAP).to_owned();
         self.0.put(ShellCommand { command, after: said, ..ShellCommand::default() });
     }
 
-    /// The newest command printed this. Returns the command if that was not known.
+    /// Takes the output of the newest command. Returns the command if it had no output yet.
     pub(super) fn take_output(&mut self, output: &str) -> Option<&str> {
         let newest = self.0.newest().filter(|newest| newest.line.is_empty())?;
         newest.line = last_line(output);
-        newest.output = printed(output);
+        newest.output = output_ends(output);
         Some(&newest.command)
     }
 }

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use super::call_answer::CallAnswer;
 use crate::core::claude::tasks::{Task, Tasks, task_key};
 
-/// The list of tasks in the course of a conversation.
 #[derive(Clone, Debug, Default)]
 pub struct TaskHistory {
     tasks: Tasks,
@@ -14,12 +13,12 @@ pub struct TaskHistory {
 }
 
 impl TaskHistory {
-    /// The history of a conversation that finds these tasks.
+    /// The history of a conversation that starts with these tasks.
     pub(super) fn after(tasks: &Tasks) -> Self {
         Self { tasks: tasks.clone(), ..Self::default() }
     }
 
-    /// The list as it is now.
+    /// The current list.
     pub fn list(&self) -> &Tasks {
         &self.tasks
     }
@@ -29,16 +28,16 @@ impl TaskHistory {
         self.tasks.all()
     }
 
-    /// The keys of the tasks that were not touched in this conversation after its first `prompts` prompts.
+    /// The keys of the tasks that were not touched after the first `prompts` prompts.
     pub fn untouched_since(&self, prompts: u64) -> HashSet<String> {
         let keys = self.tasks.all().iter().map(task_key);
         keys.filter(|key| self.touched.get(key).is_none_or(|at| *at <= prompts)).collect()
     }
 
-    /// Takes the answer of a tool after so many prompts.
+    /// Takes the answer of a tool that came after this many prompts.
     pub(super) fn take_answer(&mut self, answer: &CallAnswer<'_>, prompts: u64) {
         let Some(call) = answer.passed() else { return };
-        // Todos are written as a whole, each time.
+        // The todo list is written as a whole, each time.
         let known = match call.name.as_str() {
             "TodoWrite" => None,
             "TaskCreate" | "TaskUpdate" | "TaskList" => Some(self.tasks.all().to_vec()),
@@ -50,7 +49,7 @@ impl TaskHistory {
         }
     }
 
-    /// Notes which tasks are others than they were.
+    /// Notes which tasks changed.
     fn touch(&mut self, known: &[Task], prompts: u64) {
         let all = self.tasks.all();
         let keys: HashSet<String> = all.iter().map(task_key).collect();
@@ -59,7 +58,7 @@ impl TaskHistory {
         self.touched.extend(touched.map(|task| (task_key(task), prompts)));
     }
 
-    /// The person took back what was said since the list was this one.
+    /// Restores the list, because the person took back what was said since.
     pub(super) fn go_back_to(&mut self, tasks: &Tasks) {
         self.tasks = tasks.clone();
     }

@@ -1,4 +1,4 @@
-//! Tool calls: which wait for their answer, and which have come and been answered.
+//! Tool calls: which are open, and which were answered.
 
 use super::bounded_memory::Recent;
 use crate::core::claude::transcript_line::ToolUse;
@@ -8,7 +8,6 @@ const OPEN_CAP: usize = 512;
 /// How many ids of calls are remembered.
 const ID_CAP: usize = 4096;
 
-/// The tool calls of a conversation.
 #[derive(Clone, Debug, Default)]
 pub struct ToolCalls {
     open: Vec<ToolUse>,
@@ -28,12 +27,12 @@ impl ToolCalls {
         self.last_answered.as_ref()
     }
 
-    /// Whether the results of all these calls have been read (the last 4,096 are remembered).
+    /// Whether the results of all these calls were read; the last 4,096 are remembered.
     pub fn has_results<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> bool {
         ids.into_iter().all(|id| self.answered.has(id))
     }
 
-    /// Whether the assistant lines of all these calls have been read.
+    /// Whether the assistant lines of all these calls were read.
     pub fn has_assistant_with<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> bool {
         ids.into_iter().all(|id| self.called.has(id))
     }
@@ -43,7 +42,7 @@ impl ToolCalls {
         self.open.iter().find(|call| call.id == id)
     }
 
-    /// Claude calls a tool. Its answer may stand before it: between the blocks of one message.
+    /// Takes a call. Its answer may come first, between the blocks of one message.
     pub(super) fn take_call(&mut self, call: ToolUse) {
         self.called.put(&call.id);
         if self.answered.has(&call.id) {
@@ -55,7 +54,7 @@ impl ToolCalls {
         self.open.push(call);
     }
 
-    /// The call with this id has its answer: it is returned if it was open.
+    /// Takes an answer. Returns its call if that was open.
     pub(super) fn take_answer(&mut self, id: &str) -> Option<ToolUse> {
         self.answered.put(id);
         let call = self.open.iter().position(|call| call.id == id).map(|at| self.open.remove(at))?;
@@ -63,7 +62,7 @@ impl ToolCalls {
         Some(call)
     }
 
-    /// The open calls will never have an answer: the person stopped Claude, or its run was killed.
+    /// The open calls never get an answer: the person stopped Claude, or its run was killed.
     pub(super) fn abandon(&mut self) {
         self.open.clear();
     }

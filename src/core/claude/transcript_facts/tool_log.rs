@@ -5,25 +5,24 @@ use super::call_answer::CallAnswer;
 use super::tool_steps::ToolOutcome;
 use super::tool_steps::{STEP_CAP, ToolStep, about, error_line, looks};
 
-/// How many failed tools are kept.
+/// How many failed calls are kept.
 pub const ERROR_CAP: usize = 20;
 
-/// A tool that failed.
+/// A tool call that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolError {
-    /// The tool's name; empty when its call was not seen.
+    /// The tool's name; empty if the transcript does not have the call.
     pub tool: String,
-    /// What it was called for: a path, a command; empty when that is not known.
+    /// The purpose of the call, such as a path or a command; empty if unknown.
     pub about: String,
-    /// The line of what it said that tells of the error, at most 300 bytes.
+    /// The line of its output that mentions the error, at most 300 bytes.
     pub line: String,
     /// The same call has passed since.
     pub passed_since: bool,
-    /// It changed nothing and only showed what is there: a search, `ls`.
+    /// It only shows something: a search, `ls`.
     pub looked: bool,
 }
 
-/// The last tool calls that were answered, and those that failed.
 #[derive(Clone, Debug, Default)]
 pub struct ToolLog {
     steps: LastItems<ToolStep, STEP_CAP>,
@@ -31,18 +30,18 @@ pub struct ToolLog {
 }
 
 impl ToolLog {
-    /// The last tool calls that were answered, oldest first.
+    /// The last answered calls, oldest first.
     pub fn steps(&self) -> impl DoubleEndedIterator<Item = &ToolStep> {
         self.steps.iter()
     }
 
-    /// Tools that failed, oldest first. What the person refused is no error.
+    /// The failed calls, oldest first. A call that the person refused is no error.
     pub fn errors(&self) -> impl DoubleEndedIterator<Item = &ToolError> {
         self.errors.iter()
     }
 
-    /// Takes the answer of a tool after so many prompts and answers. `launched`: what it was called for goes
-    /// on in the background.
+    /// Takes the answer of a tool after this many prompts and answers. `launched`: the tool started something
+    /// that still runs.
     pub(super) fn take_answer(&mut self, answer: &CallAnswer<'_>, launched: bool, said: u64) {
         let CallAnswer { call, result, .. } = *answer;
         let error = || error_line(&result.text);
@@ -58,7 +57,7 @@ impl ToolLog {
                 };
                 self.errors.iter_mut().filter(failed_before).for_each(|error| error.passed_since = true);
             }
-            self.steps.put_over(step, |known| known.looked || known.is_told_elsewhere());
+            self.steps.put_over(step, |known| known.looked || known.has_own_list());
         }
         if result.is_error && !answer.is_turned_down() {
             self.errors.put(ToolError {
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_stands_until_the_same_call_passes_and_a_refusal_is_none() {
+    fn an_error_is_kept_until_the_same_call_passes_and_a_refusal_is_no_error() {
         let mut log = ToolLog::default();
         take(&mut log, "make a", Some("Exit code 3\nno such file"), false);
         take(&mut log, "make b", Some("Exit code 1"), false);
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_and_what_only_looked_goes_first() {
+    fn the_log_is_bounded_and_drops_calls_that_only_looked_first() {
         let mut log = ToolLog::default();
         take(&mut log, "deploy", None, false);
         (0..STEP_CAP).for_each(|_| take(&mut log, "ls", None, false));

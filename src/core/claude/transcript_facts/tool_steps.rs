@@ -1,24 +1,22 @@
-//! The last tool calls that were answered, each with what came of it: what a new conversation reads to see
-//! where the work stopped, and not only what was said about it.
+//! The last answered tool calls with their results. They show a new conversation where the work stopped,
+//! beside what was said about it.
 
 use crate::core::claude::checks::{is_check, is_exit_status_its_own, only_looks};
 use crate::core::claude::lenient_json::ends;
 use crate::core::claude::transcript_line::{ToolResult, ToolUse};
 use crate::core::text::safe_text::{cut_chars, cut_words};
 
-/// How many tool calls are kept. Those that another list has go first.
+/// How many calls are kept. Those that another list contains are dropped first.
 pub const STEP_CAP: usize = 60;
-/// How much is kept of each of two lines that tell of an error, in characters.
+/// How much is kept of each of two lines that mention an error, in characters.
 const ERROR_CHARS: usize = 140;
-/// The most that is kept of what a tool was called for, and of what it said, in bytes each.
+/// The most that is kept of a tool's purpose, and of its result, in bytes each.
 const TEXT_CAP: usize = 300;
-/// How much is kept of the beginning and of the end of what a command printed, in bytes.
+/// How much is kept of the beginning and of the end of a command's output, in bytes.
 const PRINTED: [usize; 2] = [800, 1600];
 
-/// How a tool call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolOutcome {
-    /// Without an error.
     Passed,
     Failed,
     /// The exit status is not the command's own (a pipe, `;`, `|| true`).
@@ -30,39 +28,38 @@ pub enum ToolOutcome {
 /// A tool call that was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolStep {
-    /// The tool's name.
     pub tool: String,
-    /// What it was called for: a path, a command, a pattern; empty where nothing of it is known.
+    /// The purpose of the call: a path, a command, a pattern; empty if unknown.
     pub about: String,
     pub outcome: ToolOutcome,
-    /// What it said, one line: why it failed; of a command that passed, the end of its output. Empty where
-    /// there is nothing.
+    /// The result in one line: why it failed, or the last line of a command that passed. Empty if there is
+    /// none.
     pub line: String,
-    /// What a command, a server's tool or a page said, its beginning and its end; empty where the line says
-    /// it all, and where it only looked.
+    /// The beginning and the end of what a command, a server's tool or a page returned; empty if `line` says
+    /// it all, or if the call only looked.
     pub output: String,
-    /// What it was called for goes on in the background.
+    /// It started something that still runs.
     pub launched: bool,
-    /// It changed nothing and only showed what is there: a search, `rg`, `git status`.
+    /// It only shows something: a search, `rg`, `git status`.
     pub looked: bool,
-    /// How many prompts and answers had been said before it, in the whole conversation.
+    /// How many prompts and answers came before it, in the whole conversation.
     pub after: u64,
 }
 
 impl ToolStep {
-    /// The step of a call and its answer; `line` is the error's where it failed.
+    /// The step of a call and its answer; `error` is the line that mentions the error.
     pub(super) fn of(call: &ToolUse, result: &ToolResult, error: &str, after: u64) -> Self {
         let is_its_own = || call.input.command.as_deref().is_none_or(is_exit_status_its_own);
         let (outcome, line) = match result.is_error {
             true => (ToolOutcome::Failed, error),
-            false if is_its_own() => (ToolOutcome::Passed, said(call, result)),
-            false => (ToolOutcome::Unknown, said(call, result)),
+            false if is_its_own() => (ToolOutcome::Passed, output_line(call, result)),
+            false => (ToolOutcome::Unknown, output_line(call, result)),
         };
         let line = one_line(line);
         let prints =
             call.name.starts_with("mcp__") || matches!(&*call.name, "Bash" | "WebFetch" | "WebSearch");
         let looked = looks(call);
-        let output = if prints && !looked { printed(&result.text) } else { String::new() };
+        let output = if prints && !looked { output_ends(&result.text) } else { String::new() };
         Self {
             tool: call.name.clone(),
             about: about(call),
@@ -77,13 +74,14 @@ impl ToolStep {
 }
 
 impl ToolStep {
-    /// To-dos, files that were read and written, checks, answers, plans and reports have lists of their own.
-    pub fn is_told_elsewhere(&self) -> bool {
+    /// Whether another list contains it: to-dos, files, checks, answers, plans and reports have lists of
+    /// their own.
+    pub fn has_own_list(&self) -> bool {
         let is_list = self.tool.starts_with("Task") && self.tool != "Task"
             || matches!(self.tool.as_str(), "TodoWrite" | "ToolSearch" | "KillShell" | "KillBash");
         let is_file = matches!(self.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
         let is_answer = matches!(self.tool.as_str(), "AskUserQuestion" | "ExitPlanMode" | "Agent" | "Task");
-        // How a check ended is not what its tool says.
+        // The tool's outcome is not the result of a check.
         is_list
             || self.launched
             || is_check(&self.about)
@@ -91,7 +89,7 @@ impl ToolStep {
     }
 }
 
-/// Whether a call changes nothing and only shows what is there: a search, `rg`, `git status`.
+/// Whether a call only shows something: a search, `rg`, `git status`.
 pub(super) fn looks(call: &ToolUse) -> bool {
     match &call.input.command {
         Some(command) => call.name == "Bash" && only_looks(command),
@@ -99,7 +97,7 @@ pub(super) fn looks(call: &ToolUse) -> bool {
     }
 }
 
-/// What a tool was called for, one line.
+/// The purpose of a call in one line.
 pub(super) fn about(call: &ToolUse) -> String {
     let input = &call.input;
     let task =
@@ -115,8 +113,8 @@ pub(super) fn about(call: &ToolUse) -> String {
     cut_words(&parts.join(" "), TEXT_CAP).to_owned()
 }
 
-/// The beginning and the end of what a command printed; empty where that is one line, which is told anyway.
-pub(super) fn printed(text: &str) -> String {
+/// The beginning and the end of a command's output; empty if it is one line, which the step has anyway.
+pub(super) fn output_ends(text: &str) -> String {
     let text = text.trim();
     if text.contains('\n') { ends(text, PRINTED[0], PRINTED[1]) } else { String::new() }
 }
@@ -125,9 +123,9 @@ fn one_line(text: &str) -> String {
     cut_words(text.trim(), TEXT_CAP).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Of a command's output the line that says most: the last one, or where the rest is to be found. Of what a
-/// server or a page answered the first one.
-fn said<'a>(call: &ToolUse, result: &'a ToolResult) -> &'a str {
+/// The most informative line of the output: of a command the last one, or the one that names the file with
+/// the rest; of a server or a page the first one.
+fn output_line<'a>(call: &ToolUse, result: &'a ToolResult) -> &'a str {
     let mut lines = result.text.lines().map(str::trim).filter(|line| !line.is_empty());
     if call.input.command.is_none() {
         let is_foreign = call.name.starts_with("mcp__") || matches!(&*call.name, "WebFetch" | "WebSearch");
@@ -137,17 +135,17 @@ fn said<'a>(call: &ToolUse, result: &'a ToolResult) -> &'a str {
     line.unwrap_or_default()
 }
 
-/// The last line of a text that says something.
+/// The last line that is not empty.
 pub(super) fn last_line(text: &str) -> String {
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
     one_line(last.unwrap_or_default())
 }
 
-/// How Python begins to tell of an error.
+/// How a traceback of Python begins.
 const TRACE: &str = "Traceback (most recent call last)";
 
-/// Whether a line of an output says that something went wrong.
-pub fn tells_of_an_error(line: &str) -> bool {
+/// Whether a line of output mentions an error.
+pub fn mentions_error(line: &str) -> bool {
     const SIGNS: [&str; 8] =
         ["error", "fatal", "denied", "cannot", "failed", "failure", "exception", "panicked"];
     const NONE: [&str; 3] = ["0 error", "0 fail", "no error"];
@@ -156,18 +154,18 @@ pub fn tells_of_an_error(line: &str) -> bool {
         return true;
     }
     let line = line.to_ascii_lowercase();
-    // `10 errors` and `07:00:20 ERROR` are no `0 errors`.
+    // `10 errors` and `07:00:20 ERROR` are not `0 errors`.
     let ends_number = |before: &str| before.ends_with(|c: char| c.is_ascii_digit() || c == ':');
     let says_none = |none: &str| line.match_indices(none).any(|(at, _)| !ends_number(&line[..at]));
     SIGNS.iter().any(|sign| line.contains(sign)) && !NONE.iter().any(|none| says_none(none))
 }
 
-/// Which lines tell of an error: the first one, and of the last three the longest. A tool that calls others
-/// says first that something failed, and why below; a compiler says at its end how many errors there were.
-fn telling<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
-    // The places of a JavaScript trace name errors, too.
+/// The lines that mention an error: the first one, and the longest of the last three. A tool that calls
+/// others first reports the failure and then the reason; a compiler counts its errors at the end.
+fn error_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
+    // The frames of a JavaScript trace may name errors, too.
     let is_place = |line: &str| line.starts_with("at ") && line.ends_with(')');
-    let all: Vec<&str> = lines.filter(|line| tells_of_an_error(line) && !is_place(line)).collect();
+    let all: Vec<&str> = lines.filter(|line| mentions_error(line) && !is_place(line)).collect();
     let (first, rest) = all.split_first()?;
     let last = rest[rest.len().saturating_sub(3)..].iter().max_by_key(|line| line.len());
     Some(match last {
@@ -176,20 +174,20 @@ fn telling<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
     })
 }
 
-/// The first line that says something; an exit code says little, so the lines that tell of an error are added
-/// to it, else the last one.
+/// The first line that is not empty. An exit code says little, so the lines that mention an error are added
+/// to it, else the last line.
 pub(super) fn error_line(text: &str) -> String {
     let text = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or("(no text)");
     let line = match lines.next() {
-        // What went wrong stands below the places that it went through.
+        // The error follows the frames of the trace.
         Some(next) if first.starts_with("Exit code") && next.starts_with(TRACE) => {
             format!("{first}: {}", lines.next_back().unwrap_or(next))
         }
         Some(next) if first.starts_with("Exit code") => {
             let all = || std::iter::once(next).chain(lines.clone());
-            let line = telling(all()).unwrap_or_else(|| all().last().unwrap_or(next).to_owned());
+            let line = error_lines(all()).unwrap_or_else(|| all().last().unwrap_or(next).to_owned());
             format!("{first}: {line}")
         }
         Some(next) if first.starts_with(TRACE) => lines.next_back().unwrap_or(next).to_owned(),
@@ -203,16 +201,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_what_a_command_printed_the_beginning_and_the_end_are_kept() {
+    fn the_beginning_and_the_end_of_output_are_kept() {
         let table: String = (0..400).map(|n| format!("row {n} of the table\n")).collect();
-        let kept = printed(&table);
+        let kept = output_ends(&table);
         assert!(kept.starts_with("row 0 of") && kept.ends_with("row 399 of the table"), "{kept}");
         assert!(kept.len() < 2500);
-        assert_eq!(printed("one line\n"), "");
+        assert_eq!(output_ends("one line\n"), "");
     }
 
     #[test]
-    fn of_a_trace_the_error_is_told_and_not_its_first_line() {
+    fn the_line_of_a_trace_is_its_error_not_its_first_line() {
         let trace = "Traceback (most recent call last):\n  File \"a.py\", line 1, in \
                      <module>\nModuleNotFoundError: No module named 'x'\n";
         assert_eq!(
@@ -228,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn of_a_failed_command_the_error_is_told_and_not_its_first_line() {
+    fn the_line_of_a_failed_command_is_its_error() {
         let text = "Exit code 1\ndeleted 1000\n0 errors so far\nERROR AccessDenied on a.tar\nbye";
         assert_eq!(error_line(text), "Exit code 1: ERROR AccessDenied on a.tar");
         assert_eq!(error_line("Exit code 3\nstep 1\nno such host"), "Exit code 3: no such host");
     }
 
     #[test]
-    fn a_call_that_only_looked_is_known_by_its_whole_command() {
+    fn a_call_only_looks_if_its_whole_command_does() {
         let looked = |name: &str, command: Option<&str>| {
             let input = crate::core::claude::transcript_line::ToolInput {
                 command: command.map(str::to_owned),
@@ -259,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn where_several_lines_tell_of_an_error_the_first_and_a_late_one_are_told() {
+    fn of_several_error_lines_the_first_and_a_late_one_are_kept() {
         let knex = "Exit code 1\n> knex migrate\nmigration file \"0418_x.js\" failed\nmigration failed with \
                     error: alter table \"berth\" - column \"lat\" already exists\nerror: alter table\n    at \
                     Parser.parseErrorMessage (/x/parser.js:369:69)\n    at Socket.emit (node:events:519:28)";

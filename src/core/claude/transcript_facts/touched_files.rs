@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use super::call_answer::CallAnswer;
 
-/// The most paths that are kept.
+/// How many paths are kept.
 pub const FILE_CAP: usize = 2000;
 
-/// The files that Claude's tools wrote, by their last touch; at most 2,000 of them.
+/// The files by their last touch.
 #[derive(Clone, Debug, Default)]
 pub struct TouchedFiles {
-    /// The last touch of each, and whether the first one created it.
+    /// The number of the last touch of each file, and whether its first touch created it.
     last: HashMap<String, (u64, bool)>,
     next: u64,
     forgotten: u64,
@@ -24,7 +24,7 @@ impl TouchedFiles {
         }
     }
 
-    /// Notes a touch. What was created here stays created, also when it is modified later.
+    /// Notes a touch. A file that was created here stays created when it is modified later.
     fn put(&mut self, path: &str, creates: bool) {
         self.next += 1;
         let created = self.last.get(path).map_or(creates, |(_, first)| *first);
@@ -52,13 +52,13 @@ impl TouchedFiles {
         all.into_iter().take(FILE_CAP).map(|(path, _)| path.clone()).collect()
     }
 
-    /// Whether the file was made in this conversation.
+    /// Whether the file was created in this conversation.
     pub fn created(&self, path: &str) -> bool {
         self.last.get(path).is_some_and(|(_, created)| *created)
     }
 }
 
-/// Whether a tool made its file. Write says so in its structured answer, else in its words (1.x to 2.1).
+/// Whether a tool created its file. Write says so in its structured answer, else in its text (1.x to 2.1).
 fn creates(answer: &CallAnswer<'_>) -> bool {
     match answer.detail.and_then(|detail| detail.wrote.as_deref()) {
         Some(word) => word == "create",
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_made_by_what_its_tool_says() {
+    fn the_tool_says_whether_it_created_a_file() {
         let mut files = TouchedFiles::default();
         let mut take = |name: &str, path: &str, is_error, text: &str, wrote: Option<&str>| {
             let input = ToolInput { path: Some(path.into()), ..ToolInput::default() };

@@ -1,32 +1,30 @@
-//! Where the person's last prompts stand in the conversation, and how far its parts had come before each: the
-//! places that the person can go back to.
+//! The places of the person's last prompts, to which the person can go back, and how much each part knew
+//! there.
 //!
-//! After Esc Esc the conversation goes on from an earlier line, and the lines of the branch that was left
-//! stay in the file. Each line names the line before it (`parentUuid`). A prompt that has the parent of an
-//! earlier prompt takes the place of that one, and everything that was said since then was taken back
-//! (measured on 2.1.332). No other shape counts: where parents are missing or point elsewhere, all lines of
-//! the file count.
+//! After Esc Esc the conversation continues from an earlier line, and the lines of the abandoned branch stay
+//! in the file. Each line names the line before it (`parentUuid`). A prompt with the parent of an earlier
+//! prompt takes its place, and everything since then was taken back (measured on 2.1.332). No other shape
+//! counts: where parents are missing or point elsewhere, all lines of the file count.
 
 use super::bounded_memory::LastItems;
 use super::claude_answers::ClaudeAnswersMark;
 use crate::core::claude::tasks::Tasks;
 
-/// How many prompts back the person may go.
+/// How many prompts back the person can go.
 const TURN_CAP: usize = 32;
 
-/// How far the parts had come when the person typed a prompt.
+/// How much each part knew when the person typed a prompt.
 #[derive(Clone, Debug)]
 pub(super) struct ConversationMark {
-    /// How many prompts there were.
+    /// The number of prompts.
     pub prompts: u64,
-    /// How many prompts and answers there were.
+    /// The number of prompts and answers.
     pub exchanges: u64,
     pub decisions: u64,
     pub answers: ClaudeAnswersMark,
     pub tasks: Tasks,
 }
 
-/// Where a prompt stands.
 #[derive(Clone, Debug)]
 struct TurnStart {
     uuid: Option<String>,
@@ -39,13 +37,13 @@ struct TurnStart {
 pub(super) struct TurnStarts(LastItems<TurnStart, TURN_CAP>);
 
 impl TurnStarts {
-    /// How far the parts had come before each prompt, oldest first.
+    /// How much the parts knew before each prompt, oldest first.
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &ConversationMark> {
         self.0.iter().map(|start| &start.mark)
     }
 
-    /// A prompt comes behind the line `parent`. Where that is the place of an earlier one, the person went
-    /// back to it: the later ones are forgotten, and how far the parts had come there is returned.
+    /// A prompt follows the line `parent`. If an earlier prompt did, the person went back to it: the prompts
+    /// since then are forgotten, and what the parts knew at that place is returned.
     pub fn go_back(&mut self, uuid: Option<&str>, parent: &str) -> Option<ConversationMark> {
         let is_place = |start: &&TurnStart| start.parent == parent && start.uuid.as_deref() != uuid;
         let mark = self.0.iter().find(is_place)?.mark.clone();
@@ -53,7 +51,6 @@ impl TurnStarts {
         Some(mark)
     }
 
-    /// Adds the prompt with its place.
     pub fn put(&mut self, uuid: Option<String>, parent: String, mark: ConversationMark) {
         self.0.put(TurnStart { uuid, parent, mark });
     }

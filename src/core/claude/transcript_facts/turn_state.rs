@@ -1,16 +1,15 @@
-//! How the turn stands: who began it, whether it is over, and the API error that it stands at.
+//! The state of the turn: what began it, whether it is over, and the API error at its end.
 
 use crate::core::claude::transcript_line::{ApiFailure, Assistant};
 
-/// How the turn stands.
 #[derive(Clone, Debug, Default)]
 pub struct TurnState {
     over: bool,
-    /// A prompt of the person began it, not a notification.
+    /// The person's prompt began it, not a notification.
     is_prompted: bool,
     awaits_answer: bool,
-    /// So many of the newest prompts came out of the queue while Claude worked, and have no answer yet.
-    cut_in: usize,
+    /// How many of the newest prompts came from the queue while Claude worked, and have no answer yet.
+    queued_in: usize,
     /// A prompt was read.
     has_prompt: bool,
     failure: Option<ApiFailure>,
@@ -28,17 +27,17 @@ impl TurnState {
         self.awaits_answer
     }
 
-    /// Whether the conversation has any prompt.
+    /// Whether the conversation has a prompt.
     pub fn has_prompt(&self) -> bool {
         self.has_prompt
     }
 
-    /// The API error or limit that the conversation stands at; `None` as soon as an answer came after it.
+    /// The API error or limit at which the conversation is; `None` as soon as an answer follows.
     pub fn failure(&self) -> Option<&ApiFailure> {
         self.failure.as_ref()
     }
 
-    /// How many there were in all, so that the same one twice is seen.
+    /// How many there were in all, to notice a repetition of the same one.
     pub fn failures(&self) -> u64 {
         self.failures
     }
@@ -48,7 +47,6 @@ impl TurnState {
         self.is_prompted
     }
 
-    /// Claude wrote a line.
     pub(super) fn take_message(&mut self, line: &Assistant) {
         self.over = line.synthetic
             || matches!(line.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
@@ -58,46 +56,45 @@ impl TurnState {
             return;
         }
         self.failure = None;
-        (self.awaits_answer, self.cut_in) = (false, 0);
+        (self.awaits_answer, self.queued_in) = (false, 0);
     }
 
-    /// A prompt comes: whether Claude takes it into the turn that runs. After Esc Claude writes the prompts
-    /// of its queue first, and only then that the call was cut (measured on 2.1.332).
-    pub(super) fn cuts_in(&mut self, is_queued: bool) -> bool {
-        let cuts_in = is_queued && self.has_prompt && !self.over && (self.cut_in > 0 || !self.awaits_answer);
-        self.cut_in = if cuts_in { self.cut_in + 1 } else { 0 };
-        cuts_in
+    /// Returns whether Claude takes a prompt into the running turn. After Esc Claude first writes the prompts
+    /// of its queue, and only then that the call was cancelled (measured on 2.1.332).
+    pub(super) fn joins_turn(&mut self, is_queued: bool) -> bool {
+        let joins_turn =
+            is_queued && self.has_prompt && !self.over && (self.queued_in > 0 || !self.awaits_answer);
+        self.queued_in = if joins_turn { self.queued_in + 1 } else { 0 };
+        joins_turn
     }
 
-    /// The next turn begins, or this one goes on with results of tools.
-    pub(super) fn go_on(&mut self) {
+    /// The next turn begins, or this one continues with the results of tools.
+    pub(super) fn resume(&mut self) {
         self.over = false;
     }
 
-    /// It goes on with a prompt.
     pub(super) fn take_prompt(&mut self) {
         (self.has_prompt, self.is_prompted) = (true, true);
     }
 
-    /// The prompt says something that Claude is to answer, unless it has already.
+    /// The prompt asks for an answer, unless it already has one.
     pub(super) fn await_answer(&mut self, is_answered: bool) {
         self.awaits_answer = !is_answered;
     }
 
-    /// It goes on with a notification.
     pub(super) fn take_notification(&mut self) {
         self.is_prompted = false;
     }
 
-    /// The person stopped Claude, in its newest message or before that. Says which prompt is not finished, as
-    /// the number of those after it that wait; `None`: none.
+    /// The person stopped Claude, in its newest message or before. Returns which prompt is unfinished, as the
+    /// number of waiting prompts after it; `None` if none is.
     pub(super) fn interrupt(&mut self, in_newest_message: bool) -> Option<usize> {
-        // What was stopped is what Claude did before these prompts, and it goes on with them.
-        let waiting = if in_newest_message && self.awaits_answer { self.cut_in } else { 0 };
+        // Claude stopped what it did before these prompts, and continues with them.
+        let waiting = if in_newest_message && self.awaits_answer { self.queued_in } else { 0 };
         let stopped = (!self.over && self.is_prompted).then_some(waiting);
         self.over = waiting == 0;
-        // Stopped again, it is them.
-        self.cut_in = 0;
+        // The next stop is meant for them.
+        self.queued_in = 0;
         stopped
     }
 }
@@ -112,13 +109,13 @@ mod tests {
     }
 
     fn prompt(turn: &mut TurnState, is_queued: bool) -> bool {
-        let cuts_in = turn.cuts_in(is_queued);
-        if !cuts_in {
-            turn.go_on();
+        let joins_turn = turn.joins_turn(is_queued);
+        if !joins_turn {
+            turn.resume();
         }
         turn.take_prompt();
         turn.await_answer(false);
-        cuts_in
+        joins_turn
     }
 
     #[test]
@@ -128,16 +125,16 @@ mod tests {
         assert!(turn.awaits_answer() && turn.has_prompt() && turn.is_prompted() && !turn.is_over());
         turn.take_message(&message("tool_use", None));
         assert!(!turn.awaits_answer() && !turn.is_over());
-        turn.go_on();
+        turn.resume();
         turn.take_message(&message("end_turn", None));
         assert!(turn.is_over());
-        turn.go_on();
+        turn.resume();
         turn.take_notification();
         assert!(!turn.is_over() && !turn.is_prompted());
     }
 
     #[test]
-    fn a_failure_ends_it_and_stands_until_an_answer() {
+    fn a_failure_ends_the_turn_and_stays_until_an_answer() {
         let mut turn = TurnState::default();
         prompt(&mut turn, false);
         let failure = || Some(ApiFailure { error: "rate_limit".into(), ..ApiFailure::default() });
@@ -162,7 +159,7 @@ mod tests {
         assert!(!turn.is_over());
         assert_eq!((turn.interrupt(true), turn.is_over()), (Some(0), true), "stopped again");
         assert_eq!(turn.interrupt(true), None, "it is over");
-        turn.go_on();
+        turn.resume();
         turn.take_notification();
         assert_eq!(turn.interrupt(true), None, "no prompt began it");
     }

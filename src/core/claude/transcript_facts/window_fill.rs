@@ -1,23 +1,22 @@
-//! The fill of the context window and the model, by what Claude's answers say of themselves.
+//! The context usage and the model, as Claude's answers report them.
 
 use super::bounded_memory::Recent;
 use crate::core::claude::transcript_line::{Assistant, TokenUsage};
 
-/// How many messages are known whose fill has counted.
+/// How many messages are remembered whose usage has counted.
 const MESSAGE_CAP: usize = 64;
 
-/// The fill of the window by the last answer.
+/// The context usage of the last answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageUsage {
     /// Tokens: input, cache read and cache creation.
     pub tokens: u64,
-    /// The message it was read from; empty right after a compaction.
+    /// The message that reported it; empty right after a compaction.
     pub message_id: String,
     /// When that message was written, RFC 3339.
     pub at: Option<String>,
 }
 
-/// The fill of the window, and the model that it is of.
 #[derive(Clone, Debug, Default)]
 pub struct WindowFill {
     last: Option<MessageUsage>,
@@ -27,7 +26,8 @@ pub struct WindowFill {
 }
 
 impl WindowFill {
-    /// The fill by the last main-chain answer; after a compaction what Claude says is left, else `None`.
+    /// The usage of the last main-chain answer. After a compaction, what Claude reports to be left, else
+    /// `None`.
     pub fn last(&self) -> Option<&MessageUsage> {
         self.last.as_ref()
     }
@@ -37,12 +37,11 @@ impl WindowFill {
         self.model.as_deref()
     }
 
-    /// Whether it is of a message that was written after this moment (RFC 3339).
+    /// Whether its message was written after this time (RFC 3339).
     pub(super) fn is_after(&self, at: &Option<String>) -> bool {
         self.last.as_ref().is_some_and(|last| last.at > *at)
     }
 
-    /// Takes a line of an answer.
     pub(super) fn take_message(&mut self, line: &Assistant) {
         let tokens = line.usage.map_or(0, TokenUsage::fill);
         if tokens > 0 && !self.before_compaction.has(&line.message_id) {
@@ -58,8 +57,8 @@ impl WindowFill {
         }
     }
 
-    /// A summary takes the place of everything above, and leaves so many tokens. Claude writes the preserved
-    /// tail again after it: those lines carry the old figure.
+    /// A summary replaces everything before it and leaves this many tokens. Claude then repeats the preserved
+    /// tail, whose lines carry the old usage.
     pub(super) fn take_compaction(&mut self, tokens: Option<u64>) {
         self.before_compaction = std::mem::take(&mut self.counted);
         self.last = tokens.map(|tokens| MessageUsage { tokens, ..MessageUsage::default() });

@@ -1,8 +1,8 @@
 //! Layout `acm`: `handoff-state.json` (version 2.0) and `handoff.md` of source document 003, in
 //! `.claude/claudikins-acm/` of the project.
 //!
-//! What is read there by a script has that document's keys and types and no others; the record's `state.json`
-//! has more.
+//! The JSON has exactly the keys and types of that document, for scripts that read it; the record's
+//! `state.json` has more.
 
 use std::fmt::Write;
 
@@ -11,18 +11,16 @@ use serde_json::{Value, json};
 use super::Material;
 use crate::core::text::safe_text::safe_line;
 
-/// Where both files lie, below the project.
+/// The directory of both files, below the project.
 pub const DIR: &str = ".claude/claudikins-acm";
-/// The file for programs.
 pub const STATE: &str = "handoff-state.json";
-/// The file for people.
 pub const DOCUMENT: &str = "handoff.md";
-/// How many lines of git's status are named.
+/// How many lines of git's status are listed.
 const GIT_LINES: usize = 5;
-/// How many files the document names.
+/// How many files the document lists.
 const FILES: usize = 5;
 
-/// `handoff-state.json`.
+/// The text of `handoff-state.json`.
 pub fn state(of: &Material) -> String {
     let (state, context) = (&of.state, &of.state.context);
     let todos =
@@ -55,13 +53,13 @@ pub fn state(of: &Material) -> String {
     serde_json::to_string_pretty(&value).map(|text| text + "\n").unwrap_or_default()
 }
 
-/// A line of `git status --short`: a blank where the index or the work tree is as it was.
+/// A line of `git status --short`, with a blank where the index or the work tree is unchanged.
 fn short(line: &str) -> String {
     let (code, rest) = line.split_at_checked(2).unwrap_or_default();
     format!("{}{rest}", code.replace('.', " "))
 }
 
-/// `handoff.md`.
+/// The text of `handoff.md`.
 pub fn document(of: &Material) -> String {
     let (state, context) = (&of.state, &of.state.context);
     let or = |text: String, other: &str| if text.is_empty() { format!("{other}\n") } else { text };
@@ -90,7 +88,7 @@ pub fn document(of: &Material) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::material;
+    use super::super::material;
     use super::*;
     use crate::core::handoff::document::tests::capture;
 

@@ -27,7 +27,7 @@ pub struct LayoutPlace {
 }
 
 impl LayoutPlace {
-    /// What writes each of these layouts, behind what is said where that fails.
+    /// The changes that write each of these layouts, each with the words for an error message.
     pub fn write(
         &self,
         layouts: &[Layout],
@@ -48,7 +48,7 @@ impl LayoutPlace {
     }
 
     /// Where layout `memory` copies the transcript to, and what makes the copy; `None` if there is nothing to
-    /// copy. `of`: where the session stands, for `active-context.md`.
+    /// copy. `of`: the state of the session, for `active-context.md`.
     pub fn copy(
         &self,
         reason: &MemoryReason,
@@ -107,7 +107,7 @@ impl LayoutPlace {
     }
 
     /// A handoff was consumed: its file of layout `pid`, hopty's own signal and the marker of its raw copy
-    /// are no longer needed. Each of these changes stands by itself.
+    /// are no longer needed. The changes are independent.
     pub fn settle(&self, id: &HandoffId, files: &dyn FileView) -> Vec<FileEdits> {
         let mark = pid::mark(id);
         let dir = self.handoffs();
@@ -136,12 +136,12 @@ impl LayoutPlace {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::material;
+    use super::super::material;
     use super::*;
     use crate::core::file_edit::fake::FakeFiles;
 
     #[test]
-    fn what_is_written_for_a_handoff_is_settled_when_it_is_consumed() {
+    fn files_of_a_handoff_are_settled_when_it_is_consumed() {
         let (of, mut files) = (material(), FakeFiles::default());
         let state: PathBuf = "/p/.claude/auto-execution/state.yaml".into();
         files.0.insert(state.clone(), "status: testing\n".to_owned());

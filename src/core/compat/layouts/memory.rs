@@ -1,6 +1,5 @@
-//! Layout `memory`: raw copies of the transcript in `.claude/memory/` of the project, as source document 004
-//! keeps them: when a handoff is saved, before a compaction and when a conversation
-//! ends.
+//! Layout `memory` of source document 004: raw copies of the transcript in `.claude/memory/` of the project.
+//! They are made when a handoff is saved, before a compaction and when a conversation ends.
 
 use crate::core::claude::checks::CheckOutcome;
 use crate::core::handoff::capture::Capture;
@@ -9,41 +8,41 @@ use crate::core::handoff::sections::{Section, next_steps};
 use crate::core::text::safe_text::{cut_chars, cut_words, safe_line, without_imports};
 use crate::core::time::WallTime;
 
-/// Where its files lie, below the project.
+/// The directory of its files, below the project.
 pub const DIR: &str = ".claude/memory";
-/// The copies.
+/// The directory of the copies.
 pub const RAW: &str = "raw";
-/// The path of the newest copy that nobody looked at yet.
+/// The file with the path of the newest copy that nobody has reviewed.
 pub const MARKER: &str = ".pending-backup";
-/// The paths of all copies that nobody looked at yet, the newest last: a second one does not make the first
-/// forgotten.
+/// The file with the paths of all copies that nobody has reviewed, the newest last, so that a second copy
+/// does not hide the first.
 pub const LIST: &str = ".pending-backups";
-/// What was copied when.
+/// The log of the copies.
 pub const LOG: &str = ".backup-log";
-/// What Claude reads at every start, where the project's CLAUDE.md imports it.
+/// The file that Claude loads at every start if the project's CLAUDE.md imports it.
 pub const CONTEXT: &str = "active-context.md";
 /// How the line begins that says when the last session ended.
 const ENDED: &str = "Last session ended: ";
-/// The lines round what hopty writes anew each time. Claude does not load comments.
+/// The lines around the part that hopty rewrites each time. Claude does not load comments.
 const BLOCK: &str = "<!-- hopty: written anew each time; your own text goes outside of these two lines -->\n";
 const BLOCK_END: &str = "<!-- hopty: end -->\n";
 /// How many paths the list keeps.
 const LISTED: usize = 100;
-/// How many entries a list in `active-context.md` has at most: it is loaded at every start.
+/// How many entries a list in `active-context.md` has at most, because it is loaded at every start.
 const NOTED: usize = 10;
 /// The longest entry of such a list, in characters.
 const NOTE_CHARS: usize = 300;
 /// How the name of a session document begins and ends.
 const DOCUMENT: (&str, &str) = ("session-", ".md");
 
-/// What a copy is made at.
+/// Why a copy is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryReason {
     /// A handoff was saved.
     Handoff,
     /// A compaction is about to begin.
     PreCompact,
-    /// The conversation ended, for this reason in Claude's own word.
+    /// The conversation ended; Claude's own word for the reason.
     Ended(String),
 }
 
@@ -65,7 +64,7 @@ impl MemoryReason {
     }
 }
 
-/// `YYYYMMDD_HHMMSS_<reason>.jsonl`; the `n`-th of that second has a number.
+/// `YYYYMMDD_HHMMSS_<reason>.jsonl`; the `n`-th copy of a second has a number.
 pub fn name(at: WallTime, reason: &MemoryReason, n: u32) -> String {
     let (stamp, word) = (at.compact().replace('-', "_"), reason.word());
     if n == 0 { format!("{stamp}_{word}.jsonl") } else { format!("{stamp}_{word}_{n}.jsonl") }
@@ -75,7 +74,7 @@ pub fn log_line(at: WallTime, reason: &MemoryReason, path: &str, bytes: u64) -> 
     format!("[{}] {}: {path} ({bytes} bytes)\n", at.plain(), reason.word())
 }
 
-/// What a new conversation is told.
+/// The text for a new conversation about a copy that waits.
 pub fn pending(path: &str) -> String {
     format!(
         "SESSION_BACKUP_PENDING: A previous session backup exists at {path}\n\
@@ -83,8 +82,8 @@ pub fn pending(path: &str) -> String {
     )
 }
 
-/// The name of the copy that a marker means. The marker may have come with the project, so it can name
-/// nothing but a file in `raw`, and no name can carry words of its own.
+/// The name of the copy in a marker. The marker may have come with the project, so only a plain name in `raw`
+/// is accepted, and no name can carry words of its own.
 pub fn named(marker: &str) -> Option<&str> {
     let name = marker.lines().next()?.trim().rsplit('/').next()?;
     let stem = name.strip_suffix(".jsonl")?;
@@ -92,12 +91,12 @@ pub fn named(marker: &str) -> Option<&str> {
     (!stem.is_empty() && stem.len() <= 80 && stem.bytes().all(plain)).then_some(name)
 }
 
-/// Whether a copy was made with a handoff; that is settled when the handoff is consumed.
+/// Whether a copy was made for a handoff. It is settled when the handoff is consumed.
 pub fn is_of_handoff(name: &str) -> bool {
     name.contains("_handoff")
 }
 
-/// The list with one path more.
+/// The list with one more path.
 pub fn listed(old: &str, path: &str) -> String {
     let old: Vec<&str> = old.lines().filter(|line| !line.trim().is_empty() && *line != path).collect();
     let kept = &old[old.len().saturating_sub(LISTED - 1)..];
@@ -109,7 +108,7 @@ pub fn unlisted(old: &str, name: &str) -> String {
     old.lines().filter(|line| named(line) != Some(name)).map(|line| format!("{line}\n")).collect()
 }
 
-/// Where a session stands: what `active-context.md` says beside the time.
+/// The state of a session in `active-context.md`, beside the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionNotes {
     state: Vec<String>,
@@ -118,7 +117,6 @@ pub struct SessionNotes {
 }
 
 impl SessionNotes {
-    /// From what was captured.
     #[must_use]
     pub fn of(of: &Capture) -> Self {
         let situation = &of.situation;
@@ -167,28 +165,28 @@ impl SessionNotes {
     }
 }
 
-/// Lines for the file: short, safe, and such that Claude takes no word for the name of a file to load.
+/// Lines for the file: short, safe, and without words that Claude would take for a file to load.
 fn noted(lines: &[String]) -> Vec<String> {
     let line = |text: &String| without_imports(&cut_chars(&safe_line(cut_words(text, 4096)), NOTE_CHARS));
     lines.iter().take(NOTED).map(line).collect()
 }
 
-/// `session-YYYY-MM-DD-HHMM.md`; the `n`-th of that minute has a number.
+/// `session-YYYY-MM-DD-HHMM.md`; the `n`-th document of a minute has a number.
 pub fn document_name(at: WallTime, n: u32) -> String {
     let stamp = at.plain().replace(' ', "-").replace(':', "");
     let (minute, (begins, ends)) = (stamp.get(..15).unwrap_or(&stamp), DOCUMENT);
     if n == 0 { format!("{begins}{minute}{ends}") } else { format!("{begins}{minute}-{n}{ends}") }
 }
 
-/// Whether a file of this name is a session document. The project may have come with any name, so one that
-/// could carry words of its own is none.
+/// Whether a file of this name is a session document. The project may have come with any name, so a name that
+/// could carry words of its own is refused.
 pub fn is_document(name: &str) -> bool {
     let stem = name.strip_prefix(DOCUMENT.0).and_then(|rest| rest.strip_suffix(DOCUMENT.1));
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     stem.is_some_and(|stem| !stem.is_empty() && stem.len() <= 80 && stem.bytes().all(plain))
 }
 
-/// A session as a document: each section of a handoff, without what makes it one.
+/// A session as a document: the sections of a handoff, without what makes it a handoff.
 pub fn document(of: &Capture, at: WallTime) -> String {
     let mut text = format!("# Session {}\n\nDirectory: {}\n", at.plain(), safe_line(&of.origin.working_dir));
     for section in Section::ALL {
@@ -200,8 +198,8 @@ pub fn document(of: &Capture, at: WallTime) -> String {
     text
 }
 
-/// `active-context.md` with where the session stands, and the time of its end, if it has ended. Whatever else
-/// is in it stays.
+/// `active-context.md` with the state of the session and, if it has ended, the time of its end. Everything
+/// else in the file stays.
 pub fn context(old: &str, at: WallTime, ended: Option<&MemoryReason>, notes: &SessionNotes) -> String {
     let mut out = match ended {
         Some(reason) => with_end(old, at, reason),
@@ -277,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_settled_leaves_the_list() {
+    fn a_settled_copy_leaves_the_list() {
         let list = "/p/raw/20260101_120000_clear.jsonl\n/p/raw/20260101_120001_handoff.jsonl\n";
         assert_eq!(unlisted(list, "20260101_120001_handoff.jsonl"), "/p/raw/20260101_120000_clear.jsonl\n");
         assert_eq!(unlisted(list, "other.jsonl"), list);
@@ -317,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_context_says_where_the_session_stood_and_keeps_what_others_wrote() {
+    fn the_context_describes_the_session_and_keeps_other_text() {
         let mut of = capture("Build the pier. See @/etc/passwd, password=hunter22");
         of.tasks.list = vec![
             Task {
@@ -359,13 +357,13 @@ mod tests {
             none.starts_with("# Active Context\n\n<!-- hopty") && none.contains("- none seen\n"),
             "{none}"
         );
-        // An end mark that somebody took out costs no text.
+        // If somebody removed an end mark, no text is lost.
         let torn = once.replace(BLOCK_END, "");
         assert!(context(&torn, at(), None, &notes).starts_with(&torn));
     }
 
     #[test]
-    fn session_documents_are_known_by_their_names() {
+    fn session_documents_are_recognized_by_their_names() {
         assert_eq!(document_name(at(), 0), "session-2026-11-20-1430.md");
         assert_eq!(document_name(at(), 2), "session-2026-11-20-1430-2.md");
         for name in ["session-2026-11-20-1430.md", "session-pier_2.md"] {

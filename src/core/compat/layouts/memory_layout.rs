@@ -44,7 +44,7 @@ pub struct SettledCopy {
     pub path: PathBuf,
     /// The copy that waits now.
     pub next: Option<PathBuf>,
-    /// What makes it so.
+    /// The changes that settle it.
     pub changes: FileEdits,
 }
 
@@ -103,7 +103,7 @@ impl MemoryLayout<'_> {
         Some((copy, changes))
     }
 
-    /// Where a session stands, for `active-context.md`.
+    /// Writes the state of a session into `active-context.md`.
     fn write_context(
         &self,
         now: WallTime,
@@ -189,7 +189,7 @@ impl MemoryLayout<'_> {
                 Some(SessionDocument { path, written, bytes, title: String::new() })
             })
             .collect();
-        // Of two in one second the greater name is the later one.
+        // Of two documents in one second, the greater name is the later one.
         found.sort_by(|a, b| (b.written, &b.path).cmp(&(a.written, &a.path)));
         found.truncate(LISTED);
         for document in &mut found {
@@ -198,7 +198,7 @@ impl MemoryLayout<'_> {
         found
     }
 
-    /// Where the session stands is written into `active-context.md`.
+    /// Writes the state of the session into `active-context.md`.
     pub fn save_context(&self, of: &Capture, now: WallTime) -> FileEdits {
         vec![self.dir(DIR), self.write_context(now, None, &SessionNotes::of(of))]
     }

@@ -1,9 +1,8 @@
 //! Layout `orchestrator`: the signal `.handoff-requested` of source document 002 in `.claude/auto-execution/`
-//! of the project. hopty writes it beside `state.yaml` when it saves a handoff, and obeys
-//! one that it did not write.
+//! of the project. hopty writes it beside `state.yaml` when it saves a handoff, and obeys a signal that it
+//! did not write.
 //!
-//! Reading it is hostile input, like `.restart-session`: whatever it holds, the worst that follows is a line
-//! in the journal.
+//! The input is hostile, as for `.restart-session`: the worst result is a line in the journal.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,35 +12,35 @@ use crate::core::compat::script_files::MAX_BYTES;
 use crate::core::supervisor::restart_signal::RestartSignal;
 use crate::core::time::WallTime;
 
-/// Where its files lie, below the project.
+/// The directory of its files, below the project.
 pub const DIR: &str = ".claude/auto-execution";
 pub const SIGNAL: &str = ".handoff-requested";
-/// How the task stands.
+/// The file with the state of the task.
 pub const STATE: &str = "state.yaml";
-/// Who wrote a signal that must not be obeyed by its writer.
+/// The author of a signal of hopty's own, which hopty must not obey.
 const OURS: &str = "hopty";
 /// The status of a task that waits for its next conversation.
 const REQUESTED: &str = "handoff_requested";
-/// The status of one that is worked at, where no other is known.
+/// The status of a running task, if no other is known.
 const RUNNING: &str = "running";
-/// The longest status that is put back, in bytes.
+/// The longest status that is restored, in bytes.
 const STATUS: usize = 40;
 /// The longest reason, in bytes.
 const REASON: usize = 200;
 
-/// What hopty's signal remembers of `state.yaml`, so that it can be put back when the handoff is consumed.
+/// The old values of `state.yaml` in hopty's signal, which are restored when the handoff is consumed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateBefore {
     /// The status that the orchestrator had written.
     #[serde(default, rename = "previous_status", skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The task that hopty wrote, because there was none.
+    /// The task that hopty wrote because there was none.
     #[serde(default, rename = "wrote_task", skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
 }
 
 impl StateBefore {
-    /// Of a signal that hopty wrote; nothing where that is gone or somebody else's.
+    /// From a signal that hopty wrote; empty if it is gone or somebody else's.
     pub fn of_signal(content: &[u8]) -> StateBefore {
         let word = |word: &String| {
             (1..=STATUS).contains(&word.len())
@@ -54,7 +53,7 @@ impl StateBefore {
     }
 }
 
-/// `.handoff-requested` for a handoff that was saved.
+/// The text of `.handoff-requested` for a saved handoff.
 pub fn signal(of: &Material, before: &StateBefore) -> String {
     let state = &of.state;
     let mut value = json!({
@@ -72,12 +71,13 @@ pub fn signal(of: &Material, before: &StateBefore) -> String {
     serde_json::to_string_pretty(&value).map(|text| text + "\n").unwrap_or_default()
 }
 
-/// `state.yaml` after that, and what its signal must remember: what else stands in it stays, and so does a
-/// task that somebody else wrote. `before` is what the signal of an earlier handoff remembers, which nobody
-/// has consumed yet.
+/// `state.yaml` for a saved handoff, and what its signal must remember. Everything else in the file stays,
+/// also a task that somebody else wrote. `before` is what the signal of an earlier handoff remembers that is
+/// not consumed yet.
 ///
 /// # Errors
-/// When the old file is of a form that cannot be changed line by line.
+///
+/// If the old file has a form that cannot be changed line by line.
 pub fn state(
     of: &Material,
     old: &str,
@@ -98,8 +98,8 @@ pub fn state(
     Ok((state_yaml::updated(old, &values)?, StateBefore { status, task: task.cloned() }))
 }
 
-/// `state.yaml` when the handoff of `checkpoint` was consumed: the status is what it was, and the task that
-/// hopty wrote is gone. `None` where it does not ask for that handoff any more, or cannot be changed line by
+/// `state.yaml` after the handoff of `checkpoint` was consumed: the old status is restored, and the task that
+/// hopty wrote is removed. `None` if the file no longer asks for that handoff, or cannot be changed line by
 /// line.
 pub fn consumed(old: &str, checkpoint: &str, before: &StateBefore) -> Option<String> {
     let asks = state_yaml::status(old) == Some(REQUESTED)
@@ -110,7 +110,7 @@ pub fn consumed(old: &str, checkpoint: &str, before: &StateBefore) -> Option<Str
     Some(if ours { state_yaml::without(&new, "current_task") } else { new })
 }
 
-/// Reads a signal; `None` when hopty itself wrote it.
+/// Reads a signal; `None` if hopty itself wrote it.
 pub fn read(content: &[u8]) -> Option<RestartSignal> {
     let malformed = |reason: &str| Some(RestartSignal::Malformed { reason: reason.to_owned() });
     if content.len() > MAX_BYTES {
@@ -151,7 +151,7 @@ fn is_checkpoint(id: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::material;
+    use super::super::material;
     use super::*;
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_orchestrator_wrote_stays_and_comes_back() {
+    fn an_orchestrators_values_stay_and_are_restored() {
         let of = material();
         let old = "status: testing\ncurrent_task: build-7\nphases:\n  - a\n";
         let (new, before) = state(&of, old, StateBefore::default()).unwrap();
@@ -203,7 +203,7 @@ mod tests {
         );
         let kept = StateBefore::of_signal(signal(&of, &before).as_bytes());
         assert_eq!((kept.status.as_deref(), &kept.task), (Some("testing"), &None));
-        // Another handoff before anybody has consumed the first.
+        // Another handoff before the first is consumed.
         let (again, before) = state(&of, &new, kept).unwrap();
         assert_eq!((again.as_str(), before.status.as_deref()), (new.as_str(), Some("testing")));
         let done = consumed(&again, &of.checkpoint(), &before).unwrap();

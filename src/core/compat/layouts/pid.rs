@@ -1,8 +1,7 @@
 //! Layout `pid`: `{channel}-{pid}.md` of source document 001 in the directory of handoffs.
 //!
-//! The pid is that of the Claude that ends, so that a script which loads only the file of a dead process
-//! loads it. It is not deleted by who loads it but when the handoff is consumed; the record keeps the
-//! handoff.
+//! The pid is that of the Claude that ends, because some scripts load only the file of a dead process. The
+//! file is deleted when the handoff is consumed, not when it is loaded; the record keeps the handoff.
 
 use std::fmt::Write;
 
@@ -13,14 +12,14 @@ use crate::core::text::safe_text::{cut_chars, fenced, safe_line};
 /// The longest line of a field, in characters.
 const FIELD: usize = 500;
 
-/// Whether a file's name is that of such a view of the channel.
+/// Whether a file's name is that of such a file of the channel.
 pub fn is_name(name: &str, channel: &Channel) -> bool {
     let pid =
         name.strip_prefix(channel.as_str()).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".md"));
     pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The last line, by which the file is known to be this handoff's.
+/// The last line, which identifies the handoff of the file.
 pub fn mark(id: &HandoffId) -> String {
     format!("<!-- HANDOFF-ID: {id} -->\n")
 }
@@ -78,7 +77,7 @@ pub fn render(of: &Material) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::material;
+    use super::super::material;
     use super::*;
     use crate::core::handoff::document::has_handoff_id;
 

@@ -1,8 +1,7 @@
-//! `state.yaml` of an orchestrator, read and changed line by line.
+//! Reads and changes an orchestrator's `state.yaml` line by line.
 //!
-//! The file is somebody else's: only the named keys of its outermost mapping are replaced, and all that is
-//! not understood (their values, comments, nested parts) stays as it is. A file of another form is left
-//! alone.
+//! The file belongs to somebody else: only the given keys of its outermost mapping are replaced, and
+//! everything else (other values, comments, nested parts) stays. A file of another form is left alone.
 
 use thiserror::Error;
 
@@ -15,9 +14,9 @@ pub struct NotSimple(pub usize);
 enum YamlLine<'a> {
     /// `key: value` of the outermost mapping.
     Entry(&'a str, &'a str),
-    /// What belongs to the entry above: indented, or an item of its list.
+    /// A continuation of the entry above: indented, or an item of its list.
     More,
-    /// A comment, an empty line, the head or the foot of the document.
+    /// A comment, an empty line, or the start or end of the document.
     Other,
 }
 
@@ -36,12 +35,12 @@ fn line(text: &str) -> Option<YamlLine<'_>> {
     }
 }
 
-/// The task's status, when the file has one; of several the last.
+/// The task's status, if the file has one; the last of several.
 pub fn status(text: &str) -> Option<&str> {
     value(text, "status")
 }
 
-/// The value of a key of its outermost mapping, when it stands on one line; of several the last.
+/// The value of a key of the outermost mapping, if it is on one line; the last of several.
 pub fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let mut found = text.lines().filter_map(|text| match line(text)? {
         YamlLine::Entry(name, value) if name == key => Some(value),
@@ -58,7 +57,7 @@ pub fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 /// `old` with these values of its outermost mapping; new keys come last.
 ///
 /// # Errors
-/// [`NotSimple`] names the first line that is not understood.
+/// [`NotSimple`] with the number of the first line that has another form.
 pub fn updated(old: &str, values: &[(&str, &str)]) -> Result<String, NotSimple> {
     let mut out = String::with_capacity(old.len() + 80);
     let mut written = vec![false; values.len()];
@@ -77,7 +76,7 @@ pub fn updated(old: &str, values: &[(&str, &str)]) -> Result<String, NotSimple> 
                     None => push(&mut out, text),
                 }
             }
-            // What an old value went on with goes with it.
+            // The continuation of a replaced value.
             YamlLine::More if replaced => {}
             YamlLine::More | YamlLine::Other => push(&mut out, text),
         }

@@ -11,7 +11,7 @@ use crate::core::claude::checks::CheckOutcome;
 use crate::core::claude::checks::is_check;
 use crate::core::claude::transcript_facts::{
     AgentReport, Check, DetachedCommand, EarlierAnswer, FileRead, PLAN_APPROVED, REFUSED, REPLY_CAP,
-    StatedDecision, ToolError, ToolOutcome, ToolStep, TranscriptSpeaker, says_much, tells_finding,
+    StatedDecision, ToolError, ToolOutcome, ToolStep, TranscriptSpeaker, is_informative, reports_finding,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -703,9 +703,7 @@ fn steps_to_list(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
         ToolOutcome::Passed | ToolOutcome::Unknown => is_detached(done) || done.step.looked,
     };
     let steps = of.steps.here.iter().enumerate().rev();
-    steps
-        .filter(move |(at, done)| !done.step.is_told_elsewhere() && !is_over(*at, done))
-        .map(|(_, done)| done)
+    steps.filter(move |(at, done)| !done.step.has_own_list() && !is_over(*at, done)).map(|(_, done)| done)
 }
 
 /// Whether the person's reason for refusing the call is known: their words have it.
@@ -854,13 +852,13 @@ impl<'a> EarlierWords<'a> {
     fn add_turn_text(&mut self, text: &str, of: &Capture) {
         let text = without_opening(text);
         let is_known = self.texts.iter().any(|known| known == text);
-        if !says_much(text) || is_known || self.is_listed(text, of) {
+        if !is_informative(text) || is_known || self.is_listed(text, of) {
             return;
         }
         let is_plain = !text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
         let line = WordsLine::from(shorten(text, ANSWER_CHARS));
         match is_plain {
-            true if !tells_finding(text) => self.alike.push(line),
+            true if !reports_finding(text) => self.alike.push(line),
             true if self.plain >= SAID => self.behind.push(line),
             _ => {
                 self.plain += usize::from(is_plain);

@@ -8,9 +8,9 @@ use super::super::secret_values::{ValueContext, ValuePlace, ValueQuoting, is_sec
 
 /// The most bytes between a name and its value.
 pub(super) const BRIDGE: usize = 64;
-/// What stands behind a name in a property list.
+/// What follows a name in a property list.
 const PLIST_KEY_END: &[u8] = b"</key>";
-/// How a shell is asked for what a command writes.
+/// How a shell command substitutes the output of another.
 const ECHO: &[u8] = b"$(echo ";
 /// How many names may share the end of their value.
 const NESTED: u32 = 8;
@@ -19,13 +19,13 @@ pub(in super::super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
     let mut finder =
         AssignmentFinder { text, bytes: text.as_bytes(), bare_until: (0, 0), stop_until: (0, 0) };
     let mut at = 0;
-    // How many values that were none ended at the same place: names without end in one run are not all looked
-    // at.
+    // How many values that are no secret ended at the same place. In an endless run of names, not all are
+    // followed.
     let mut same = (0, 0);
     while let Some((from, to)) = finder.name(at) {
         at = to;
         let from = finder.words_before(from, to);
-        // `AUTH X`, as Redis has it.
+        // Redis: `AUTH X`.
         let begins = |finder: &AssignmentFinder<'_>| {
             finder.begins_line(from) || from > 0 && finder.bytes[from - 1] == b'"'
         };
@@ -60,10 +60,10 @@ pub(super) struct AssignedValue {
 pub(super) struct AssignmentFinder<'a> {
     pub(super) text: &'a str,
     pub(super) bytes: &'a [u8],
-    /// The last run of a value without quotes: what begins in it ends where it ends, and it is not read
+    /// The last run of a value without quotes. A value that begins inside it ends with it, so it is not read
     /// twice.
     pub(super) bare_until: (usize, usize),
-    /// The same for where such a value stops within other text.
+    /// The same for the end of such a value within other text.
     pub(super) stop_until: (usize, usize),
 }
 
@@ -73,11 +73,11 @@ impl AssignmentFinder<'_> {
         let in_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
         let from = at + self.bytes.get(at..)?.iter().position(|b| in_name(*b))?;
         let to = run_end(self.bytes, from, in_name);
-        // The letter of an escaped line break sticks to the name.
+        // The letter of an escaped line break belongs to no name.
         let escaped =
             from > 0 && self.bytes[from - 1] == b'\\' && matches!(self.bytes[from], b'n' | b'r' | b't');
         let start = from + usize::from(escaped);
-        // One minus at the beginning of a line is that of a diff.
+        // A single minus at the beginning of a line is that of a diff.
         let line = escaped || from == 0 || self.bytes[from - 1] == b'\n';
         let minus = line && self.byte(start) == b'-' && self.byte(start + 1) != b'-';
         Some((start + usize::from(minus), to))
@@ -116,19 +116,18 @@ impl AssignmentFinder<'_> {
         let flag = from < to && self.byte(from) == b'-';
         let begins_line = self.begins_line(from);
         let in_quotes = from > 0 && matches!(self.bytes[from - 1], b'"' | b'\'' | b'`');
-        // `'#password'` names a field of a page.
+        // `'#password'` selects a field of a web page.
         let selector = from > 1
             && matches!(self.bytes[from - 1], b'#' | b'=')
             && matches!(self.bytes[from - 2], b'"' | b'\'' | b'`' | b'[');
-        // Variables of a shell are written in capitals; `name=value` on a line of its own can be an argument
-        // of a call.
+        // Shell variables are upper case; `name=value` on a line of its own can be an argument of a call.
         let shell = !self.bytes[from..to].iter().any(u8::is_ascii_lowercase);
-        // A pair of a connection string or of a query.
+        // A pair of a connection string or a query.
         let pair = from > 0 && matches!(self.bytes[from - 1], b';' | b'?' | b'&');
         let place = |tight: bool| match (begins_line, tight) {
             _ if flag => ValuePlace::Flag,
             (false, true) if pair => ValuePlace::Pair,
-            // All that a string holds.
+            // The whole content of a string.
             (false, true) if in_quotes && !quoted_name => ValuePlace::Line,
             (true, true) if shell => ValuePlace::Shell,
             (true, _) => ValuePlace::Line,
@@ -137,9 +136,7 @@ impl AssignmentFinder<'_> {
         if class == NameClass::Phrase {
             return self.phrase(spaced);
         }
-        // The directory in which a shell is, and the one before it.
-        let is_directory = matches!(&self.bytes[from..to], b"PWD" | b"OLDPWD") && self.byte(to + 1) == b'/';
-        if is_directory && self.byte(to) == b'=' && !pair {
+        if self.assigns_directory(from, to) && !pair {
             return None;
         }
         let spaced = self.skip_annotation(spaced);
@@ -151,7 +148,7 @@ impl AssignmentFinder<'_> {
             (b'{', _) if quoted_name => self.default_value(spaced),
             (b')', b'.') if quoted_name && (in_quotes || selector) => self.method_argument(spaced + 2),
             (b':', b':') => None,
-            // `'Password: '` is a text that asks for one; the quote behind it is its end.
+            // `'Password: '` is a prompt; the quote behind it is its end.
             (b':', b' ') if in_quotes && !quoted_name && self.byte(spaced + 2) == self.bytes[from - 1] => {
                 None
             }
@@ -180,6 +177,12 @@ impl AssignmentFinder<'_> {
         }
     }
 
+    /// Whether it is a shell variable for its current directory, or for the one before.
+    fn assigns_directory(&self, from: usize, to: usize) -> bool {
+        let is_name = matches!(&self.bytes[from..to], b"PWD" | b"OLDPWD");
+        is_name && self.byte(to) == b'=' && self.byte(to + 1) == b'/'
+    }
+
     /// `get('#password').type('value')`, from the method's name on.
     fn method_argument(&self, at: usize) -> Option<AssignedValue> {
         let at = self.skip(at, |b| b.is_ascii_alphanumeric() || b == b'_');
@@ -195,7 +198,7 @@ impl AssignmentFinder<'_> {
         self.element(at + tag.len())
     }
 
-    /// The cell of a table behind that with the name.
+    /// The table cell behind the one with the name.
     fn cell(&self, at: usize) -> Option<AssignedValue> {
         let from = self.skip(at, |b| matches!(b, b' ' | b'`'));
         let ends = |b: &u8| matches!(b, b'|' | b'`' | b'\n' | b' ');
@@ -207,10 +210,11 @@ impl AssignmentFinder<'_> {
         })
     }
 
-    /// The argument behind that with the name, which begins at `name`.
+    /// The argument behind the one with the name, which begins at `name`.
     fn next_argument(&self, name: usize, at: usize) -> Option<AssignedValue> {
         let mut value = self.quoted(self.skip(at, |b| b == b' '))?;
-        // `define('NAME', 'value')` and `env('NAME', 'value')` assign; other lists of texts may be of names.
+        // `define('NAME', 'value')` and `env('NAME', 'value')` assign; other lists of texts may be lists of
+        // names.
         let before = &self.bytes[name.saturating_sub(8)..name - 1];
         if !(before.ends_with(b"define(") || before.ends_with(b"env(")) {
             value.context.quoting = ValueQuoting::Argument;
@@ -218,7 +222,7 @@ impl AssignmentFinder<'_> {
         Some(value)
     }
 
-    /// `name("value")`, behind the parenthesis.
+    /// `name("value")`, from behind the parenthesis on.
     fn call(&self, name: &[u8], class: NameClass, at: usize) -> Option<AssignedValue> {
         let mut value = self.quoted(at)?;
         let name = name.to_ascii_lowercase();
@@ -229,10 +233,10 @@ impl AssignmentFinder<'_> {
         Some(value)
     }
 
-    /// `name "value"`; `shell`: the name is written as variables of a shell are.
+    /// `name "value"`; `shell`: the name is in upper case, like a shell variable.
     fn quoted_word(&self, name: &[u8], shell: bool, at: usize) -> Option<AssignedValue> {
         let mut value = self.quoted(at)?;
-        // `Pass "the_name" to it.`: a verb, and a name of a program.
+        // `Pass "the_name" to it.` has a verb and an identifier.
         let given = &self.text[value.from..value.to];
         let named = given.contains('_') && given.bytes().all(|b| b == b'_' || b.is_ascii_alphabetic());
         if named && name.eq_ignore_ascii_case(b"pass") {
@@ -243,10 +247,10 @@ impl AssignmentFinder<'_> {
         Some(value)
     }
 
-    /// Behind `=` or `:`.
+    /// The value behind `=` or `:`.
     fn value_after(&mut self, at: usize, place: ValuePlace) -> Option<AssignedValue> {
         let mut at = self.skip(at, |b| matches!(b, b' ' | b'\t' | b'*'));
-        // A block of YAML: the value is on the line below its name.
+        // A block of YAML has the value on the line below its name.
         let mark = self.skip(at, |b| matches!(b, b'|' | b'>' | b'-' | b'\r' | b' '));
         if mark > at && matches!(self.byte(at), b'|' | b'>') {
             let slashes = self.skip(mark, |b| b == b'\\');
@@ -269,7 +273,7 @@ impl AssignmentFinder<'_> {
         self.bare(at, place)
     }
 
-    /// `variable "name" { default = "value" }`, where it begins with `{`.
+    /// `variable "name" { default = "value" }`, from the `{` on.
     fn default_value(&self, at: usize) -> Option<AssignedValue> {
         let mut end = self.bytes.len().min(at + 200);
         while !self.text.is_char_boundary(end) {
@@ -304,7 +308,7 @@ impl AssignmentFinder<'_> {
         None
     }
 
-    /// Where the quote of a wrapped value stands: `Some("`, `b"`, `new Secret("`, `get("`.
+    /// Where the quote of a wrapped value is: `Some("`, `b"`, `new Secret("`, `get("`.
     fn wrapped_quote(&self, at: usize) -> Option<(usize, ValueQuoting)> {
         let end = self.skip(at, |b| {
             b.is_ascii_alphanumeric()
@@ -325,7 +329,7 @@ impl AssignmentFinder<'_> {
         (plain || call).then_some((end, if plain { ValueQuoting::Quoted } else { ValueQuoting::Argument }))
     }
 
-    /// `password is X`, `PASSWORD X` of a Dockerfile.
+    /// `password is X`, and a Dockerfile's `PASSWORD X`.
     fn sentence_value(&mut self, at: usize, begins_line: bool) -> Option<AssignedValue> {
         for word in ["is ", "is: ", "was ", "to ", "as ", "= "] {
             if self.text[at..].starts_with(word) {
@@ -357,7 +361,7 @@ impl AssignmentFinder<'_> {
         (line || !is_word || is_unpronounceable(&self.text[value.from..value.to])).then_some(value)
     }
 
-    /// `name: DB_PASSWORD` with `value: X` behind it, as Kubernetes, XML and forms have them.
+    /// `name: DB_PASSWORD` with `value: X` behind it, as in Kubernetes, XML and forms.
     fn value_beside_name(&mut self, from: usize, to: usize) -> Option<AssignedValue> {
         let before = self.bytes[..from].iter().rev().take(24);
         let mut before = before.skip_while(|b| matches!(b, b'"' | b'\'' | b'\\' | b' ' | b':' | b'='));

@@ -1,13 +1,12 @@
-//! What stands round a name on its line, and before the text of the next one.
+//! Reads what surrounds a name on its line.
 
 use super::assignment_finder::AssignmentFinder;
 
-/// The most bytes that can stand before a name at the beginning of its line.
+/// The longest prefix of a name on its line, in bytes.
 const PREFIX: usize = 120;
 
 impl AssignmentFinder<'_> {
-    /// Past what can stand before the text of a line: the mark of a diff or of a quote, a number, an indent,
-    /// a quote.
+    /// Skips what may precede the text of a line: the mark of a diff or quote, a number, an indent, a quote.
     pub(super) fn skip_line_prefix(&self, at: usize) -> usize {
         let at = self.skip(at, |b| {
             b.is_ascii_whitespace() || matches!(b, b'>' | b'#' | b'+' | b'-' | b'|' | b'"' | b'\\')
@@ -25,7 +24,7 @@ impl AssignmentFinder<'_> {
         self.skip(at, |b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\\'))
     }
 
-    /// Past what a name may have behind it: `NAME (from .env): X`, `Name { get; set; } = X`, `NAME --body X`.
+    /// Skips what may follow a name: `NAME (from .env): X`, `Name { get; set; } = X`, `NAME --body X`.
     pub(super) fn skip_annotation(&self, at: usize) -> usize {
         let rest = &self.bytes[at..self.bytes.len().min(at + 32)];
         let close = match rest.first() {
@@ -44,7 +43,7 @@ impl AssignmentFinder<'_> {
         }
     }
 
-    /// Whether only what can stand before an assignment stands before `from` on its line.
+    /// Whether the line has nothing before `from` but what may precede an assignment.
     pub(super) fn begins_line(&self, from: usize) -> bool {
         let floor = from.saturating_sub(PREFIX);
         let before = &self.bytes[floor..from];
@@ -52,7 +51,7 @@ impl AssignmentFinder<'_> {
         let escaped = before.windows(2).rposition(|w| w == b"\\n" || w == b"\\t").map(|n| n + 2);
         let Some(start) = start.max(escaped).or((floor == 0).then_some(0)) else { return false };
         let Ok(before) = std::str::from_utf8(&before[start..]) else { return false };
-        // A line that a search found has its file and its number before it.
+        // A search result has the file and line number before the line.
         let listed = before.split_once(':').and_then(|(file, rest)| {
             let (number, rest) = rest.split_once(':')?;
             (!file.contains(' ') && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
@@ -105,7 +104,7 @@ impl AssignmentFinder<'_> {
         })
     }
 
-    /// Whether nothing but an end, a comment or a separator comes after `to` on its line.
+    /// Whether the line has nothing behind `to` but an end, a comment or a separator.
     pub(super) fn ends_line(&self, to: usize) -> bool {
         let rest = &self.bytes[to..self.bytes.len().min(to + 40)];
         let at = rest
@@ -121,7 +120,7 @@ impl AssignmentFinder<'_> {
         }
     }
 
-    /// Whether the name stands in a cell of a table.
+    /// Whether the name is in a table cell.
     pub(super) fn begins_cell(&self, from: usize) -> bool {
         self.bytes[..from].iter().rev().take(8).find(|b| !matches!(b, b' ' | b'`' | b'*')) == Some(&b'|')
     }

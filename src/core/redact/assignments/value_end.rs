@@ -1,17 +1,16 @@
-//! Where a value ends: at its closing quote, or, without one, at white space or at a sign that it does not
-//! hold.
+//! Finds the end of a value: its closing quote, or white space, or a character that the value cannot contain.
 
 use super::super::byte_scan::run_end;
 use super::super::secret_values::{ValueContext, ValuePlace, ValueQuoting, is_noise};
 use super::assignment_finder::{AssignedValue, AssignmentFinder, BRIDGE};
 
-/// The longest quoted value, in bytes; a longer one is hidden as far as this.
+/// How much of a quoted value is replaced at most, in bytes.
 const LONGEST: usize = 8 << 10;
-/// The longest password of signs that is looked for, in bytes.
+/// The longest password with punctuation, in bytes.
 const SIGNS: usize = 128;
 
 impl AssignmentFinder<'_> {
-    /// Words to the end of the line or of the string.
+    /// Words up to the end of the line or string.
     pub(super) fn phrase(&self, at: usize) -> Option<AssignedValue> {
         let from = self.skip(at, |b| matches!(b, b' ' | b'"' | b'\'' | b'\\' | b':' | b'=' | b'`'));
         let to = run_end(&self.bytes[..self.bytes.len().min(from + 400)], from, |b| {
@@ -39,7 +38,7 @@ impl AssignmentFinder<'_> {
         while to < self.bytes.len() && to - from < LONGEST {
             match self.bytes[to] {
                 b'\n' => break,
-                // YAML and SQL write a quote within quotes twice.
+                // YAML and SQL double a quote within quotes.
                 b'\'' if quote == b'\'' && to > from && self.byte(to + 1) == quote => to += 1,
                 b if b == quote && slashes <= escapes => return Some(self.quoted_value(from, to - slashes)),
                 b'\\' => slashes += 1,
@@ -66,7 +65,7 @@ impl AssignmentFinder<'_> {
         let own = !matches!(place, ValuePlace::Inline);
         let end = self.bare_end(at);
         let mut to = end;
-        // A value between braces, as ODBC has it.
+        // ODBC writes a value between braces.
         if self.byte(at) == b'{' && self.bytes[..at].ends_with(b"=") {
             let closed = self.bytes[at..end].iter().take(LONGEST).position(|b| *b == b'}');
             let closed = closed.map(|n| at + n).filter(|n| *n + 1 == end || self.byte(*n + 1) == b';');
@@ -93,7 +92,7 @@ impl AssignmentFinder<'_> {
             to = end.min(self.stop_until.1);
             to = self.end_of_random_value(at, to, end);
         }
-        // What closes something that the value did not open is not of the value.
+        // A closing bracket without its opening one belongs to the surrounding text.
         while to > at {
             let opener = match self.bytes[to - 1] {
                 b',' | b';' | b'.' => None,
@@ -119,8 +118,8 @@ impl AssignmentFinder<'_> {
         })
     }
 
-    /// Where a value ends that has `,`, `&` or a bracket at `to`: it may be a sign of a random password. What
-    /// follows must then be neither the next pair nor the end of a bracket, and the whole must look random.
+    /// The end of a value that has `,`, `&` or a bracket at `to`, which may be part of a random password.
+    /// Then neither the next pair nor the end of a bracket may follow, and the whole must look random.
     pub(super) fn end_of_random_value(&self, at: usize, to: usize, end: usize) -> usize {
         let closers = |b: &u8| matches!(b, b')' | b']' | b'}' | b'>' | b',' | b';' | b'.' | b':' | b'|');
         let mut stop = to;
@@ -148,7 +147,7 @@ impl AssignmentFinder<'_> {
         if stop > to && is_noise(&self.text[at..stop]) { stop } else { to }
     }
 
-    /// The end of the run of characters that a value without quotes can have.
+    /// The end of the run of characters that a value without quotes can contain.
     pub(super) fn bare_end(&mut self, at: usize) -> usize {
         if (self.bare_until.0..self.bare_until.1).contains(&at) {
             return self.bare_until.1;
@@ -168,7 +167,7 @@ impl AssignmentFinder<'_> {
         end
     }
 
-    /// The text of an element of XML.
+    /// The text of an XML element.
     pub(super) fn element(&self, at: usize) -> Option<AssignedValue> {
         let from = self.skip(at, |b| b.is_ascii_whitespace());
         let len = self.bytes.get(from..)?.iter().take(LONGEST).position(|b| matches!(b, b'<' | b'\n'))?;

@@ -1,6 +1,6 @@
-//! The rules: what the services themselves document, or what their keys look like.
+//! The shapes of keys, from the documentation of the services or from their keys.
 //!
-//! Of two rules that hold, the first says the kind. A beginning and what follows it stand apart, so that no
+//! The first rule that matches decides the kind. A prefix and what follows it are separate, so that no
 //! scanner of a code host takes this file for a leak.
 
 use super::super::SecretKind;
@@ -27,7 +27,7 @@ macro_rules! rules {
     };
 }
 
-/// SecretKind, name, beginnings, what follows, examples of what follows, and what only looks like it.
+/// Kind, name, prefixes, what follows, examples of what follows, and a text that only looks like a key.
 pub(super) const RULES: &[SecretRule] = rules! {
     Aws "access key" ["AKIA" "ASIA" "ABIA" "ACCA"] [Exactly(16, Upper)] ["{U16}"] "ASIAPACIFIC";
     Aws "Bedrock key" ["ABSK"] [AtLeast(60, Base64)] ["{B110}"] "ABSKSHORT";
@@ -262,7 +262,8 @@ pub(super) const RULES: &[SecretRule] = rules! {
     PrivateKey "age" ["AGE-SECRET-KEY-"] [AtLeast(40, Upper)] ["1{U58}"] "AGE-SECRET-KEY-1";
     PrivateKey "wallet" ["xprv" "yprv" "zprv" "tprv"] [AtLeast(100, Alnum)] ["{A107}"] "xprvate";
     PrivateKey "Nostr" ["nsec1"] [Exactly(58, Alnum)] ["{a58}"] "nsec1key";
-    // The bodies of private keys without their frames: OpenSSH, and PEM that was encoded once more.
+    // The bodies of private keys without their begin and end lines: OpenSSH, and PEM that was encoded once
+    // more.
     PrivateKey "OpenSSH body" ["b3BlbnNzaC1rZXktdjE"] [AtLeast(20, Base64)] ["{B64}"] "b3BlbnNzaC1rZXktdjE";
     PrivateKey "PEM in base64" [
         "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS" "LS0tLS1CRUdJTiBEU0EgUFJJVkFURS" "LS0tLS1CRUdJTiBFQyBQUklWQVRF"

@@ -1,6 +1,6 @@
-//! What a rule is, and how it is matched against a text.
+//! The form of a rule, and how it is matched against a text.
 //!
-//! A rule holds only where a word can begin, and never for a placeholder.
+//! A rule matches only where a word can begin, and never a placeholder.
 
 use super::super::byte_scan::{begins_word, run_end};
 use super::super::secret_spans::SecretSpan;
@@ -8,7 +8,7 @@ use super::super::secret_values::{is_made_up, is_scrambled};
 use super::super::{SecretKind, private_keys};
 use super::rule_table::RULES;
 
-/// How much of a run is looked at before the rule holds, in bytes; a key is hidden to its end.
+/// How much of a run is read for a match, in bytes. The key is replaced to its end.
 const RUN_SEARCHED: usize = 300;
 
 /// The characters of a part.
@@ -50,21 +50,21 @@ impl CharSet {
     }
 }
 
-/// What follows the beginning of a key. All but `First` take every character of their set that is there.
+/// What follows the prefix of a key. Every part but `First` takes all characters of its set.
 #[derive(Clone, Copy)]
 pub(super) enum KeyPart {
     Text(&'static str),
-    /// So many characters, whatever follows them.
+    /// This many characters, whatever follows them.
     First(usize, CharSet),
     Exactly(usize, CharSet),
     Between(usize, usize, CharSet),
     AtLeast(usize, CharSet),
-    /// As `AtLeast`, with 16 characters in a row that no word has.
+    /// As `AtLeast`, with 16 characters in a row that are no word.
     Random(usize, CharSet),
 }
 
 impl KeyPart {
-    /// Where the part ends that begins at `from`; of a long run, where it was looked at.
+    /// Where the part that begins at `from` ends, or, in a long run, how far it was read.
     fn end(self, text: &str, from: usize) -> Option<usize> {
         let bytes = text.as_bytes();
         let (least, most, set) = match self {
@@ -77,7 +77,7 @@ impl KeyPart {
             KeyPart::Between(least, most, set) => (least, most, set),
             KeyPart::AtLeast(least, set) | KeyPart::Random(least, set) => (least, usize::MAX, set),
         };
-        // Most texts end sooner.
+        // Most texts fail here.
         if least > 0 && !bytes.get(from + least - 1).is_some_and(|b| set.has(*b)) {
             return None;
         }
@@ -93,15 +93,15 @@ impl KeyPart {
 
 pub(super) struct SecretRule {
     pub(super) kind: SecretKind,
-    /// What the key begins with: one of these. Where this is nothing, the first part says where it can begin.
+    /// The prefixes of the key. With an empty prefix, the first part decides where a key can begin.
     pub(super) starts: &'static [&'static str],
     pub(super) parts: &'static [KeyPart],
     #[cfg(test)]
     pub(super) name: &'static str,
-    /// What follows each of `starts`, in the shapes of `Chance::fill`.
+    /// What follows each prefix, in the shapes of `Chance::fill`.
     #[cfg(test)]
     pub(super) examples: &'static [&'static str],
-    /// A text that only looks like it.
+    /// A text that only looks like a key.
     #[cfg(test)]
     pub(super) lookalike: &'static str,
 }
@@ -110,13 +110,14 @@ impl SecretRule {
     pub(super) fn matches(&self, text: &str, at: usize) -> Option<SecretSpan> {
         let bytes = text.as_bytes();
         self.starts.iter().find_map(|start| {
-            // Byte by byte: most differ at the second one, which costs less than a call of `memcmp`.
+            // Byte by byte, because most prefixes differ in the second byte, which is cheaper than a call of
+            // `memcmp`.
             if !bytes[at..].iter().take(start.len()).eq(start.as_bytes()) {
                 return None;
             }
             let from = at + start.len();
             let end = self.parts.iter().try_fold(from, |from, part| part.end(text, from))?;
-            // A web token says of itself that it is one.
+            // A web token identifies itself.
             if self.kind != SecretKind::Jwt && is_made_up(&text[from..end]) {
                 return None;
             }
@@ -126,14 +127,14 @@ impl SecretRule {
                 }
                 _ => end,
             };
-            // Points at the end are those of a sentence.
+            // A full stop or comma at the end belongs to the sentence.
             let end = from + text[from..end].trim_end_matches(['.', ',']).len();
             let to = if self.kind == SecretKind::PrivateKey { private_keys::body(bytes, end) } else { end };
             Some(SecretSpan { from: at, to, kind: self.kind })
         })
     }
 
-    /// Whether a key by this rule can begin with `b`.
+    /// Whether a key of this rule can begin with `b`.
     const fn begins_with(&self, b: u8) -> bool {
         let mut n = 0;
         while n < self.starts.len() {
@@ -156,7 +157,7 @@ impl SecretRule {
     }
 }
 
-/// The rules by the byte that a key begins with: their numbers, and how many there are.
+/// The numbers of the rules by the first byte of a key, and how many there are.
 const BY_BYTE: &[([u8; 48], usize); 256] = &{
     let mut rules = [([0; 48], 0); 256];
     let mut b = 0;

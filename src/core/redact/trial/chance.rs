@@ -1,6 +1,6 @@
 //! Random texts and passwords, the same in every run.
 
-/// Numbers from a seed.
+/// Pseudo-random numbers from a seed.
 pub(in super::super) struct Chance(pub(in super::super) u64);
 
 impl Chance {
@@ -9,11 +9,11 @@ impl Chance {
         usize::try_from(self.0 >> 33).unwrap() % below
     }
 
-    pub(super) fn of(&mut self, alphabet: &str, len: usize) -> String {
+    pub(in super::super) fn of(&mut self, alphabet: &str, len: usize) -> String {
         (0..len).map(|_| char::from(alphabet.as_bytes()[self.next(alphabet.len())])).collect()
     }
 
-    /// `shape` with each `{A36}` replaced by 36 characters of the alphabet `A`, and each `|` left out.
+    /// `shape` with each `{A36}` replaced by 36 characters of the alphabet `A`, and without each `|`.
     pub(in super::super) fn fill(&mut self, shape: &str) -> String {
         const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         let mut out = String::new();
@@ -45,7 +45,7 @@ impl Chance {
         out
     }
 
-    /// As `fill`, where braces that are no shape stay, and so does a `|`.
+    /// As `fill`, but other braces and each `|` stay.
     pub(super) fn fill_known(&mut self, line: &str) -> String {
         let mut out = String::new();
         let mut rest = line;
@@ -71,7 +71,8 @@ impl Chance {
         WORDS[self.next(WORDS.len())].to_owned()
     }
 
-    /// A password without the signs of `not`, by `make`: of a program, of a person, of a rule, of letters.
+    /// A password without the characters of `not`. `make` is 0 or 1 for a generator, 2 for letters and
+    /// digits, 3 for a person, 4 for a password rule.
     pub(super) fn password(&mut self, make: usize, not: &str) -> String {
         const ALL: &str =
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+,-./:;<=>?@[]^_{|}~";

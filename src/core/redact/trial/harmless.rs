@@ -1,8 +1,8 @@
-//! Texts that hold no secret, by the thousand: what stands in outputs, lock files, code and talk.
+//! Texts without a secret, by the thousand, from outputs, lock files, code and talk.
 
 use super::chance::Chance;
 
-/// A line each, with the shapes of `fill`; `~` is a word of code.
+/// One text per line in the shapes of `fill`; `~` is a word of code.
 const LINES: &[&str] = &[
     "commit {h40}",
     "index {h7}..{h7} 100644",
@@ -167,13 +167,13 @@ const LINES: &[&str] = &[
     "pin = {D1}",
 ];
 
-/// The words of code and of talk.
+/// Words of code and talk.
 const WORDS: [&str; 16] = [
     "parser", "widget", "north_wall", "userList", "Config", "the_index", "bridge", "render", "tokenizer",
     "keyring", "vault", "harbor", "session_store", "auth-proxy", "node20", "app2",
 ];
 
-/// Where such a line can stand; `@` is its place.
+/// Where such a line can be; `@` is its place.
 const PLACES: [&str; 7] =
     ["@", "+@", "  @", "> @", "     7\u{2192}@", "src/main.rs:12:@", "a line\n@\nanother line"];
 

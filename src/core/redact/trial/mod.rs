@@ -1,7 +1,8 @@
-//! How many secrets are left of thousands, by kind and place, and how many other texts are harmed.
+//! How many of thousands of secrets are missed, by kind and place, and how many other texts are changed.
 //!
-//! Every shape of a key in every place, every name in every way to assign it, every place of a password with
-//! passwords of every make, each written as a transcript writes it. The numbers are the same in every run.
+//! Every shape of a key is tried in every place, every name in every kind of assignment, and passwords of
+//! every make in every place of a password, each as a transcript contains it. The numbers are the same in
+//! every run.
 
 mod chance;
 mod harmless;

@@ -1,7 +1,6 @@
-//! Secrets without a shape of their own: what they are called, what they look like, and how they are
-//! assigned.
+//! Secrets without a shape of their own: their names, their values, and how they are assigned.
 
-/// `NAME=shape`, one a line.
+/// `NAME=shape`, one per line.
 pub(super) const NAMED: &str = "\
 AWS_SECRET_ACCESS_KEY={B40}
 AWS_SESSION_TOKEN={B200}
@@ -78,8 +77,8 @@ X_AUTH_TOKEN={A32}
 CSRF_SECRET={h64}
 ";
 
-/// How a secret is assigned: `%U`, `%l`, `%c`, `%k`, `%d` are its name as `DB_KEY`, `db_key`, `dbKey`,
-/// `db-key`, `db.key`; `@` is its value, and the signs behind the tab cannot stand in it.
+/// Assignments. `%U`, `%l`, `%c`, `%k`, `%d` are the name as `DB_KEY`, `db_key`, `dbKey`, `db-key`, `db.key`;
+/// `@` is the value, which cannot contain the characters behind the tab.
 pub(super) const ASSIGNED: &[&str] = &[
     "%U=@\t#",
     "export %U=@\t#$;&|<>()*?![]{}~",
@@ -204,7 +203,7 @@ pub(super) const ASSIGNED: &[&str] = &[
     "credentials \"app.terraform.io\" { %l = \"@\" }",
 ];
 
-/// Where a password stands; `@` is its place, and the signs behind the tab cannot stand in it.
+/// Places of a password; `@` is the password, which cannot contain the characters behind the tab.
 pub(super) const PASSWORDS: &[&str] = &[
     "DB_PASSWORD=@\t#",
     "export PGPASSWORD='@'",

@@ -1,4 +1,4 @@
-//! How many secrets are left, and how many harmless texts are changed.
+//! How many secrets are missed, and how many harmless texts are changed.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,7 @@ use super::shaped::{ANYWHERE, SHAPED};
 use super::wraps::Wrap;
 use crate::core::text::safe_text::{cut_words, safe};
 
-/// The longest piece of `secret` that may be left, in bytes; what stands in the pattern itself does not
-/// count.
+/// Whether a piece of `secret` is left that is too long. Text of the pattern itself does not count.
 fn is_left(shown: &str, secret: &str, pattern: &str) -> bool {
     let piece = match secret.len() {
         0..8 => secret.len(),
@@ -49,7 +48,7 @@ impl Score {
         }
     }
 
-    /// None of the round that every run makes; of more rounds at most one in two thousand.
+    /// In the round of every run, none may be missed; in more rounds, one in two thousand.
     fn is_good(&self) -> bool {
         self.left == 0 || rounds() > 1 && self.left * 2000 <= self.tried
     }
@@ -65,13 +64,13 @@ impl Score {
     }
 }
 
-/// How many rounds are made: more than one where `HOPTY_TEST_REDACT` says so.
+/// The number of rounds: more than one if `HOPTY_TEST_REDACT` is set.
 fn rounds() -> usize {
     std::env::var("HOPTY_TEST_REDACT").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
 }
 
 #[test]
-fn keys_of_known_services_are_replaced_wherever_they_stand() {
+fn keys_of_known_services_are_replaced_in_every_place() {
     let (mut c, mut score) = (Chance(7), Score::default());
     for _ in 0..rounds() {
         let placed = SHAPED.lines().filter_map(|line| line.split_once('='));
@@ -88,7 +87,7 @@ fn keys_of_known_services_are_replaced_wherever_they_stand() {
     assert!(score.is_good(), "{}", score.tell("keys"));
 }
 
-/// A name as a language writes it.
+/// A name in the style of a language.
 fn written(name: &str, style: char) -> String {
     let lower = name.to_ascii_lowercase();
     match style {
@@ -164,7 +163,7 @@ fn of_thousands_of_harmless_texts_at_most_one_in_two_hundred_is_harmed() {
     assert!(harmed * 200 <= texts.len(), "{harmed} of {} are harmed\n{}", texts.len(), told.join("\n"));
 }
 
-/// A field's cap can fall into the middle of a secret: half of one must not be left either.
+/// A cap can cut a secret in two, and half of it must not be left either.
 #[test]
 fn no_half_of_a_password_is_left_by_a_cut() {
     let mut c = Chance(19);

@@ -1,9 +1,9 @@
-//! Secrets that are known by where they stand, `kind=shape` with the shapes of `fill`, and places where a key
-//! can stand.
+//! Secrets that are recognized by their place, `kind=shape` with the shapes of `fill`, and places where a key
+//! can be.
 //!
-//! A `|` is left out when a key is made, so that no scanner of a code host takes this file for a leak.
+//! A `|` is left out of the key, so that no scanner of a code host takes this file for a leak.
 
-/// One a line.
+/// One per line.
 pub(super) const SHAPED: &str = "\
 cloudinary=cloudinary://{D15}:{W27}@demo
 okta in header=SS|WS 00{W40}
@@ -14,7 +14,7 @@ google chat=https://chat.google|apis.com/v1/spaces/AAAA{A7}/messages?key={W39}&t
 zapier=https://hooks.zap|ier.com/hooks/catch/{D7}/{a7}
 ";
 
-/// Where such a key can stand without any name that says what it is; `@` is its place.
+/// Places of a key without a name that says what it is; `@` is the key.
 pub(super) const ANYWHERE: &[&str] = &[
     "@", "see @ there", "it is @.", "(@)", "[@]", "<@>", "{@}", "`@`", "**@**", "\"@\"", "'@'", "\"@\",",
     "x=@", "x: @", "X=@;", "a,@,b", "a\t@\tb", "a|@|b", "f(\"@\")", "f('@', 1)", "<v>@</v>", "<a b=\"@\"/>",

@@ -1,6 +1,6 @@
 //! What surrounds a line in a transcript: quotes of other formats, diffs, numbers, colours, line ends.
 
-/// A way to write a text down; the secret is written the same way where its characters change.
+/// A form in which a text is written. The secret is written in the same form if its characters change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrap {
     Plain,
@@ -39,7 +39,7 @@ impl Wrap {
         Wrap::Comment,
     ];
 
-    /// `pattern` with `secret` at its `@`, written this way.
+    /// `pattern` with `secret` in place of its `@`, in this form.
     pub(super) fn write(self, pattern: &str, secret: &str) -> String {
         let plain = || put(pattern, secret);
         match self {
@@ -66,7 +66,7 @@ impl Wrap {
     }
 }
 
-/// A `@@` in a pattern is the secret's place and then an at sign.
+/// `@@` in a pattern is the secret and then an at sign.
 fn put(pattern: &str, secret: &str) -> String {
     pattern.replacen('@', secret, 1)
 }
