@@ -375,7 +375,7 @@ pub(super) fn be_nice() {
 /// hopty's directories, where there is no home ones that nothing is in.
 pub(super) fn any_paths() -> Paths {
     let var = |name: &str| std::env::var_os(name);
-    Paths::from_env(var).unwrap_or_else(|| Paths::nowhere(var))
+    Paths::from_env(var).unwrap_or_else(|| Paths::without_home(var))
 }
 
 /// Whether a person is at the keyboard and sees what is written; else there is no terminal to hold.
@@ -387,7 +387,8 @@ pub(super) fn in_terminal() -> bool {
 pub(super) fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<HooksOff> {
     let own = facts(args);
     let here = std::env::current_dir().unwrap_or_default();
-    let closed = |name: &str| free_space::closed(&paths.claude.join(name)).filter(|_| paths.is_known());
+    let closed =
+        |name: &str| free_space::write_problem(&paths.claude.join(name)).filter(|_| paths.is_known());
     if let Some(why) = closed("plugins") {
         let handover = ["projects", "handoff"].into_iter().all(|name| closed(name).is_none());
         return Some(HooksOff::Unwritable { why, handover });

@@ -29,7 +29,7 @@ use crate::core::supervisor::handover_question::AskAnswer;
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
 use crate::fs::registry;
-use crate::fs::store::{HandoffScope, Keeping, Store, StoreError};
+use crate::fs::store::{HandoffScope, Retention, Store, StoreError};
 use crate::ipc::message::Code;
 use crate::sys::clock::Clock;
 use handoff_args::{ChannelAndFormat, HandoffArg, HandoffVerb};
@@ -90,8 +90,8 @@ impl HandoffPlace {
         Budget::of(&self.config.handoff)
     }
 
-    fn keeping(&self) -> Keeping {
-        Keeping::of(&self.config.handoff)
+    fn keeping(&self) -> Retention {
+        Retention::of(&self.config.handoff)
     }
 
     /// The handoff that is meant: by its id, else the one that waits here.
@@ -119,7 +119,7 @@ impl HandoffPlace {
             .store
             .pending(&channel, self.session.as_ref(), scope(at), &dir, now)
             .map_err(store_failed)?;
-        pending.ok_or_else(|| not_there(self.store.none_waits(&channel, &dir, now)))
+        pending.ok_or_else(|| not_there(self.store.no_pending_sentence(&channel, &dir, now)))
     }
 
     /// Tells whose a handoff is that belongs to another project than this.

@@ -89,7 +89,7 @@ impl Launching {
     }
 
     /// The machine lacks a resource for this run: plans another try. False after too many tries.
-    pub fn lacks(&mut self, next: LaunchPlan, now: Stamp) -> bool {
+    pub fn retry_start(&mut self, next: LaunchPlan, now: Stamp) -> bool {
         self.tries += 1;
         let again = self.tries < START_TRIES;
         if again {
@@ -284,7 +284,7 @@ mod tests {
         let mut launching = launching(2);
         let mut now = Stamp(0);
         launching.next = None;
-        while launching.lacks(next(2), now) {
+        while launching.retry_start(next(2), now) {
             assert_eq!(launching.due(now, true, Agent::Plain), None);
             now = launching.deadline(now).unwrap();
             let start = LaunchStep::Start { next: next(2), without_hooks: None };
