@@ -29,6 +29,8 @@ use crate::sys::clock::{Clock, local};
 const SLICE: Duration = Duration::from_secs(2);
 /// How long the transcript may lag behind the end of a turn.
 const LAG: Duration = Duration::from_secs(5);
+/// How long Claude waits for a prompt until one that is not in the transcript never comes into it.
+const UNWRITTEN: Duration = Duration::from_secs(10);
 /// How long Claude's status line may lag behind it: it tells the cost.
 const COST_LAG: Duration = Duration::from_millis(1500);
 /// How often the transcript is read for the prompt that waits in Claude's queue.
@@ -119,6 +121,7 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
         limit: options.timeout,
         blocked: None,
     };
+    let mut idle_since = None;
     let (session, conversation, answer) = loop {
         let (session, is_idle) = wait.look(&mut control)?;
         let is_another_run = session.run != before.run;
@@ -138,6 +141,14 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
                 let conversation = conversation.cloned();
                 break (session, conversation, answer);
             }
+        }
+        if !is_idle {
+            idle_since = None;
+        } else if !is_another_run
+            && asked.is_some()
+            && idle_since.get_or_insert_with(Instant::now).elapsed() > UNWRITTEN
+        {
+            return Err(not_written(&name));
         }
         if is_idle && (is_another_run || asked.is_none()) {
             let answer = finished_answer(&name, &session)?;
@@ -253,6 +264,13 @@ fn ended_in_turn(name: &SessionName, is_resumed: bool) -> Failed {
     Failed::new(1, format!("Claude ended before it had answered; {next}"))
         .about(name)
         .hint(format!("`hopty ask {name} \"go on\"` lets it continue, `hopty why {name}` says how it ended"))
+}
+
+/// Claude waits for a prompt, and its transcript has nothing of the turn.
+fn not_written(name: &SessionName) -> Failed {
+    Failed::new(1, "Claude has not written its answer to the transcript; perhaps the disk is full")
+        .about(name)
+        .hint(format!("`hopty screen {name}` shows what Claude shows"))
 }
 
 fn no_answer(name: &SessionName, session: &SessionStatus, limit: DurationMs) -> Failed {

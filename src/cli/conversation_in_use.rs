@@ -7,7 +7,7 @@ use super::control::HostControl;
 use super::error::Failed;
 use super::list::PATIENCE;
 use super::status::unresponsive;
-use crate::core::claude::args::facts;
+use crate::core::claude::args::OwnArgs;
 use crate::core::claude::line_context::project_dir_name;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::fs::paths::Paths;
@@ -19,7 +19,7 @@ use crate::fs::session;
 /// # Errors
 /// Exit code 4 with the name of the session.
 pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), Failed> {
-    let own = facts(args);
+    let own = OwnArgs::of(args);
     let wanted = match &own.resume {
         _ if own.forks => None,
         Some(named) => named.as_deref().and_then(|id| id.parse().ok()),

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::core::claude::args::{OwnArgs, facts, is_model};
+use crate::core::claude::args::{OwnArgs, is_model};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::handoff::handoff_selector::pick;
 use crate::core::handoff::state_json::HandoffState;
@@ -77,7 +77,7 @@ fn title_of(paths: &Paths, state: &HandoffState, dir: &Path) -> Option<String> {
     if !is_its {
         return None;
     }
-    let given = facts(last.command.get(1..).unwrap_or_default()).name;
+    let given = OwnArgs::of(last.command.get(1..).unwrap_or_default()).name;
     let here = dir.file_name().map(|name| SessionName::for_directory(&name.to_string_lossy()));
     given.or(last.work.title).or_else(|| (here.as_ref() != Some(name)).then(|| name.to_string()))
 }
@@ -93,7 +93,7 @@ mod tests {
             ..serde_json::from_str(include_str!("../../fixtures/samples/state.json")).unwrap()
         };
         let words: Vec<String> = own.split_whitespace().map(str::to_owned).collect();
-        options(&state, &facts(&words)).join(" ")
+        options(&state, &OwnArgs::of(&words)).join(" ")
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::control::{HostControl, named, not_renamed, paths, readable, unknown};
 use super::error::{Failed, YesNo, ask_yes_no, note, say, say_wrapped, visible};
 use super::poll_until::{becomes_true, poll_until};
 use super::status::ended;
-use crate::core::claude::args::{NextRunArgs, facts, for_resume, with_name};
+use crate::core::claude::args::{NextRunArgs, OwnArgs, for_resume, with_name};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::config::DurationMs;
 use crate::core::ids::{ConversationId, SessionName};
@@ -390,7 +390,7 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
     let own: Vec<String> = status.command.iter().skip(1).cloned().collect();
     // The conversation has its name, which may be another by now.
     let own = with_name(&own, None);
-    let said = facts(&own);
+    let said = OwnArgs::of(&own);
     let names_mode = said.permission_mode.is_some() || said.skips_permissions;
     let next = NextRunArgs {
         session_id: id,

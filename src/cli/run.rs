@@ -20,7 +20,7 @@ use crate::claude::find_claude::{self, FileId, FindClaudeError, Search, find, ne
 use crate::claude::settings_files as hooks;
 use crate::client::start::{Forked, Greeting};
 use crate::client::{ClientOptions, RawTerminal};
-use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, OwnArgs, Stream, classify, facts};
+use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, OwnArgs, Stream, classify};
 use crate::core::claude::version_features::{ClaudeFeatures, HooksOff, offers};
 use crate::core::config::{Archive, Config, ConfigSource, FlagValue, Problem, ProblemKind};
 use crate::core::ids::{HandoffId, SessionName, change_labels};
@@ -245,7 +245,7 @@ fn claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, Fail
         host.dismiss();
         return Err(failed);
     }
-    let own = facts(&given);
+    let own = OwnArgs::of(&given);
     let here = std::env::current_dir().unwrap_or_default();
     let kept = KeptOptions::of(&start.paths, &start.launch.handoff, &own, &here);
     if !kept.args.is_empty() {
@@ -385,7 +385,7 @@ pub(super) fn in_terminal() -> bool {
 
 /// What keeps hooks from running, as far as can be seen before the start.
 pub(super) fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<HooksOff> {
-    let own = facts(args);
+    let own = OwnArgs::of(args);
     let here = std::env::current_dir().unwrap_or_default();
     let closed =
         |name: &str| free_space::write_problem(&paths.claude.join(name)).filter(|_| paths.is_known());

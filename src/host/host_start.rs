@@ -205,7 +205,7 @@ fn session_identity(
     let dir = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let words: Vec<String> = args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
     let claude = launch.agent == Agent::Claude;
-    let own = if claude { args::facts(&words) } else { args::OwnArgs::default() };
+    let own = if claude { args::OwnArgs::of(&words) } else { args::OwnArgs::default() };
     let channel = registry::channel_of(&paths.claude, &dir).unwrap_or_else(|e| {
         log(format_args!("{e}; using channel global"));
         Channel::global()

@@ -7,6 +7,7 @@ use super::child::LaunchPlan;
 use super::control::{OpenHookCall, restart_outcome, screen_answer};
 use super::event_loop::LAST_WRITES;
 use super::jobs::RestartReason;
+use super::keyboard::leaves_draft;
 use super::keyboard::paste;
 use super::session_exit::HostExit;
 use super::terminals::Terminals;
@@ -163,6 +164,12 @@ impl Host {
             if self.session.is_claude() && self.keyboard.would_lose_draft(self.phase(), ours) {
                 let shown = self.child.view(&mut self.events).and_then(|view| view.prompt_box);
                 self.keyboard.draft.save(self.recorder.supervisor.run(), shown.as_ref());
+            }
+            if self.session.is_claude() && leaves_draft(self.phase()) {
+                for prompt in self.keyboard.unrecorded.take(self.clock.now()).iter().rev() {
+                    self.keyboard.draft.put_first(&format!("{prompt}\n"));
+                }
+                self.keep_queue();
             }
         }
         let (session, restarts) = (&self.session, self.recorder.supervisor.restarts());

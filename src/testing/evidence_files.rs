@@ -9,21 +9,32 @@ use std::path::Path;
 
 use crate::fs::file_error::FsError;
 
-/// Makes the directory.
+/// Makes the directory of a test.
 ///
 /// # Errors
 /// When it or the directory above it is a link or a file, or it cannot be made.
 pub(super) fn make_evidence_dir(dir: &Path) -> Result<(), FsError> {
-    for part in dir.parent().into_iter().chain([dir]) {
-        match fs::symlink_metadata(part) {
-            Ok(meta) if meta.is_symlink() => return Err(FsError::Symlink(part.to_owned())),
-            Ok(meta) if !meta.is_dir() => {
-                return Err(FsError::WrongKind { path: part.to_owned(), expected: "directory" });
-            }
-            _ => {}
-        }
-    }
+    dir.parent().map_or(Ok(()), must_be_dir)?;
+    make_evidence_root(dir)
+}
+
+/// Makes the directory of all tests.
+///
+/// # Errors
+/// When it is a link or a file, or it cannot be made.
+pub(super) fn make_evidence_root(dir: &Path) -> Result<(), FsError> {
+    must_be_dir(dir)?;
     fs::create_dir_all(dir).map_err(FsError::io("make the directory", dir))
+}
+
+fn must_be_dir(path: &Path) -> Result<(), FsError> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => Err(FsError::Symlink(path.to_owned())),
+        Ok(meta) if !meta.is_dir() => {
+            Err(FsError::WrongKind { path: path.to_owned(), expected: "directory" })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes a file into a directory of [`make_evidence_dir`], in the place of a file or link of that name.
@@ -62,6 +73,7 @@ mod tests {
             assert!(matches!(made, Err(FsError::Symlink(_))), "{bad}: {made:?}");
         }
         assert!(matches!(make_evidence_dir(&target.join("hopty/file")), Err(FsError::WrongKind { .. })));
+        assert!(matches!(make_evidence_root(&target.join("linked")), Err(FsError::Symlink(_))));
         assert_eq!(fs::read_dir(&mine).unwrap().count(), 1);
 
         let two = target.join("hopty/two");

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use nix::libc;
 
 use super::discovery::TapeFile;
+use super::evidence_files::{make_evidence_root, write_evidence_file};
 use super::outcome::{
     FailureKind, SnapshotNote, TapeFailure, TapeOutcome, TapeVerdict, TapeWarning, TestPlace, TestSummary,
 };
@@ -425,12 +426,14 @@ fn write_failed(evidence: &Path, played: &[&Path], failed: &[String]) {
     let before = failed_last_time(evidence).into_iter().filter(|path| path.exists());
     let others = before.filter(|path| !played.contains(&path.as_path()));
     failed.extend(others.map(|path| path.display().to_string()));
-    if failed.is_empty() {
-        let _ = fs::remove_file(file);
+    if failed.is_empty() && !evidence.exists() || make_evidence_root(evidence).is_err() {
         return;
     }
-    let _ = fs::create_dir_all(evidence);
-    let _ = fs::write(file, failed.join("\n") + "\n");
+    if failed.is_empty() {
+        let _ = fs::remove_file(file);
+    } else {
+        let _ = write_evidence_file(&file, (failed.join("\n") + "\n").as_bytes());
+    }
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ fn given(world: &World, name: &str) -> Vec<String> {
         let words: Vec<String> = text(&line).split('\0').map(str::to_owned).collect();
         words.iter().any(|word| word.starts_with("--plugin-dir")).then_some(words)
     });
-    let own = hopty::core::claude::args::facts(&words[1..]);
+    let own = hopty::core::claude::args::OwnArgs::of(&words[1..]);
     own.name.into_iter().collect()
 }
 

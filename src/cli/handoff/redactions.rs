@@ -9,7 +9,7 @@ use super::{HandoffPlace, store_failed};
 use crate::cli::error::{Failed, note, say, visible};
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::ids::HandoffId;
-use crate::core::redact::{found, redact};
+use crate::core::redact::redact;
 use crate::core::text::safe_text::safe_line;
 
 /// How many are listed at most.
@@ -78,7 +78,7 @@ fn whole(from: impl Read, file: &'static str, all: &mut Vec<HiddenPlace>) {
 
 /// What is hidden in `text`, which begins below the line `above`.
 fn look(text: &str, file: &'static str, above: usize, all: &mut Vec<HiddenPlace>) {
-    let places = found(text);
+    let places = crate::core::redact::redactions(text);
     if places.is_empty() {
         return;
     }

@@ -170,8 +170,8 @@ fn a_flood_is_kept_in_bounds() {
     }
     assert!(
         facts.calls.open().len() <= 512
-            && facts.work.running().len() <= 64
-            && facts.work.checks().count() <= 20
+            && facts.background.running().len() <= 64
+            && facts.checks.iter().count() <= 20
     );
     assert!(facts.queue.iter().count() <= 256 && facts.tool_log.errors().count() <= 20);
     assert!(facts.files.newest_first().len() <= 2000);

@@ -11,6 +11,7 @@ use super::transcript_line::{Assistant, TEXT_CAP, TokenUsage, TranscriptLine, Us
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
 use crate::core::handoff::note::{Note, QUESTION_BEGINS};
 use crate::core::redact::redact;
+use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
 
 /// How many tool calls of a turn are listed.
 const TOOL_CAP: usize = 1000;
@@ -120,6 +121,10 @@ impl LastAnswer {
             TranscriptLine::User(line) if !line.sidechain => match line.kind {
                 UserKind::Prompt(prompt) => {
                     let prompt = unwrap_pasted(&prompt).into_owned();
+                    if self.error.is_some() && ResumeAfter::is_prompt(&prompt) {
+                        (self.finished, self.error) = (false, None);
+                        return None;
+                    }
                     // 2.1.197 writes a quick first answer before its prompt; their times tell the true order.
                     let prompts = vec![(prompt.clone(), line.timestamp.clone())];
                     if self.prompt.is_empty() && self.has_text() && self.at > line.timestamp {
@@ -315,6 +320,23 @@ mod tests {
         );
         assert_eq!(answer.tokens, TurnTokens { input: 20, cache_read: 200, cache_creation: 0, output: 10 });
         assert!(answer.finished && answer.error.is_none() && answer.model.as_deref() == Some("opus"));
+    }
+
+    #[test]
+    fn a_turn_that_hopty_continues_after_an_error_is_the_same_turn() {
+        let failed = json!({"type": "assistant", "isApiErrorMessage": true, "error": "server_error",
+            "message": {"id": "m1", "model": "<synthetic>", "stop_reason": "stop_sequence",
+                "content": text("API Error: 500")}});
+        let cut = read(&[prompt("Test it."), failed.clone()]);
+        assert!(cut.finished && cut.is_broken_off());
+        let retried = [prompt("Test it."), failed, prompt(ResumeAfter::Error.prompt())];
+        let begun = read(&retried);
+        assert!(!begun.finished && !begun.is_broken_off(), "{begun:?}");
+        let all: Vec<Value> =
+            retried.into_iter().chain([said("m2", "end_turn", &text("All pass."))]).collect();
+        let answer = read(&all);
+        assert_eq!((answer.prompt.as_str(), answer.text.as_str()), ("Test it.", "All pass."));
+        assert!(answer.finished && !answer.is_broken_off());
     }
 
     #[test]

@@ -468,9 +468,9 @@ impl Capture {
                 permission_mode: facts.settings.permission_mode().map(str::to_owned),
                 turn_ended: facts.turn_ended(),
                 open_tools: open.map(purpose).collect(),
-                background: facts.work.running().iter().map(running).collect(),
-                ended: facts.work.ended().map(ended).collect(),
-                failed_unread: facts.work.ended().filter(|one| one.is_unread).map(ended).collect(),
+                background: facts.background.running().iter().map(running).collect(),
+                ended: facts.background.ended().map(ended).collect(),
+                failed_unread: facts.background.ended().filter(|one| one.is_unread).map(ended).collect(),
                 asked: calls.iter().filter(|call| call.asks_person()).map(asked).collect(),
                 operation: operation(facts),
                 queued: facts.queue.iter().map(str::to_owned).collect(),
@@ -483,7 +483,7 @@ impl Capture {
             old_tasks: old_tasks(facts),
             created: files.iter().filter(|path| facts.files.created(path)).cloned().collect(),
             files,
-            checks: facts.work.checks().cloned().collect(),
+            checks: facts.checks.iter().cloned().collect(),
             done_before: Vec::new(),
             files_before: Vec::new(),
             files_count: facts.files.count(),
@@ -500,8 +500,8 @@ impl Capture {
             git: None,
             memory_keeper: MemoryKeeper::Absent,
             lists: Lists::default(),
-            detached: facts.work.detached().cloned().collect(),
-            scheduled: facts.work.scheduled().cloned().collect(),
+            detached: facts.background.detached().cloned().collect(),
+            scheduled: facts.scheduled.iter().cloned().collect(),
         }
     }
 

@@ -136,7 +136,7 @@ pub fn operation(facts: &TranscriptFacts) -> Operation {
     if facts.turn_ended() {
         return Operation::None;
     }
-    let mut calls = open.iter().rev().chain(facts.work.last());
+    let mut calls = open.iter().rev().chain(facts.calls.last_answered());
     let last = calls.find(|call| call.writes_file());
     last.map_or(Operation::None, |tool| editing(facts, tool))
 }
@@ -148,14 +148,14 @@ pub fn at_a_boundary(facts: &TranscriptFacts) -> Operation {
     if let Some(command) = check_behind(facts) {
         return Operation::Verifying(cut_words(command, 300).to_owned());
     }
-    let last = facts.calls.open().last().or_else(|| facts.work.last());
+    let last = facts.calls.open().last().or_else(|| facts.calls.last_answered());
     let last = last.filter(|call| call.writes_file());
     last.map_or(Operation::None, |tool| editing(facts, tool))
 }
 
 /// The command of a check that runs in the background.
 fn check_behind(facts: &TranscriptFacts) -> Option<&str> {
-    let mut commands = facts.work.running().iter().filter_map(|one| one.command.as_deref());
+    let mut commands = facts.background.running().iter().filter_map(|one| one.command.as_deref());
     commands.find(|command| is_check(command))
 }
 

@@ -1,6 +1,6 @@
 //! Secrets in the words of a command line as a program gets them.
 
-use super::{marks, redact};
+use super::{redact, secret_kind::marks};
 
 /// Stand for blanks inside a word and inside a mark, while a blank stands between words.
 const IN_WORD: char = '\u{1}';

@@ -70,6 +70,7 @@ impl Supervisor {
     /// A run is about to start: records the conversation that it leaves or returns to.
     fn record_chain(&mut self, step: &mut EventStep<'_>, plan: &RunPlan) {
         match (plan.start, self.conversation.id.clone()) {
+            (StartKind::Fresh, Some(_)) if plan.handoff.is_none() && self.is_unwritten() => {}
             (StartKind::Fresh, Some(conversation)) if self.conversation.spoken => {
                 let (dir, handoff) = (self.session.dir.clone(), plan.handoff.clone());
                 self.chain.leave(PastConversation { conversation, dir, handoff });

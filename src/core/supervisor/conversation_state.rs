@@ -79,7 +79,13 @@ impl ConversationState {
 
     /// Whether nothing was said in it: no prompt, and nothing that it was resumed with.
     pub(super) fn is_empty(&self) -> bool {
-        self.began_empty && !self.spoken && self.usage.fill.tokens == 0 && self.usage.fill.bytes == 0
+        !self.spoken && self.is_unwritten()
+    }
+
+    /// Whether Claude has written nothing of it to a transcript, so that it cannot be resumed: Claude writes the
+    /// first prompt when all hooks for it have answered (measured on 2.1.332).
+    pub(super) fn is_unwritten(&self) -> bool {
+        self.began_empty && self.usage.fill.tokens == 0 && self.usage.fill.bytes == 0
     }
 
     /// Notes that it began empty.

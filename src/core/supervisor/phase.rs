@@ -79,6 +79,11 @@ impl RunPlan {
             first_prompt: false,
         }
     }
+
+    /// Begins this conversation in the place of one that Claude never wrote down.
+    pub(super) fn begin_again(conversation: Option<ConversationId>) -> Self {
+        RunPlan { start: StartKind::Fresh, ..RunPlan::resume(conversation) }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

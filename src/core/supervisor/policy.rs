@@ -27,6 +27,8 @@ pub(super) const LATE_SIGNALS_SINCE: u32 = 7;
 pub(super) const PAUSES_SINCE: u32 = 7;
 /// Since this version, Claude does not count as idle while it has a prompt that it has not started.
 pub(super) const AWAITS_PROMPT_SINCE: u32 = 7;
+/// Since this version a conversation that Claude never wrote down is begun again and not resumed.
+pub(super) const UNWRITTEN_SINCE: u32 = 7;
 /// Since this version a draft does not postpone a hand-over that a person requested.
 pub(super) const DRAFTS_SINCE: u32 = 7;
 

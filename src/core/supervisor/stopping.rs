@@ -6,7 +6,7 @@ use super::conversation_chain::naming_left;
 use super::event::AgentStatus;
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, INTERRUPT_WINDOW_MS, killed_by, meaning};
 use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor, StopStep};
-use super::policy::Agent;
+use super::policy::{Agent, UNWRITTEN_SINCE};
 use super::prompt_delivery::PromptDelivery;
 use super::restart_budget::RestartBudget;
 use super::run_state::RunState;
@@ -228,9 +228,10 @@ impl Supervisor {
     fn cool(&mut self, step: &mut EventStep<'_>, end: ProcessEnd, delivery: Option<PromptDelivery>) {
         let pause = self.crash_guard.pause_ms();
         let mut text = format!("The program ended {}; hopty restarts it in {} s.", end.words(), pause / 1000);
-        let plan = match delivery.filter(|_| !self.conversation.spoken) {
+        let is_unwritten = self.is_unwritten();
+        let plan = match delivery.filter(|_| !self.conversation.spoken || is_unwritten) {
             // Nothing was submitted: repeat the same hand-over.
-            Some(PromptDelivery { plan, enters: 0, .. }) => {
+            Some(PromptDelivery { plan, enters, .. }) if enters == 0 || is_unwritten => {
                 RunPlan { conversation: self.session.next.clone(), ..plan }
             }
             // After an Enter the prompt may have been submitted: deliver at most once.
@@ -243,12 +244,21 @@ impl Supervisor {
                 }
                 RunPlan { conversation: self.session.next.clone(), handoff: None, carries: None, ..plan }
             }
+            // Claude has refused to resume it.
+            None if is_unwritten && self.crash_guard.in_a_row > 1 => {
+                RunPlan::begin_again(self.session.next.clone())
+            }
             None => RunPlan::resume(self.conversation.id.clone()),
         };
         step.notice(DecisionKind::RunEnded, text);
         self.keys.hold(step);
         let until = step.now.after(pause);
         self.enter(step, Phase::Cooling { until, plan, code: end.code(), held: Vec::new() });
+    }
+
+    /// Whether Claude wrote nothing of the conversation to a transcript.
+    pub(super) fn is_unwritten(&self) -> bool {
+        self.policy.rules >= UNWRITTEN_SINCE && self.conversation.is_unwritten()
     }
 
     pub(super) fn close(

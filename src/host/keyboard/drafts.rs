@@ -8,7 +8,7 @@ use crate::core::claude::screen_reading::{BoxMode, ScreenPromptBox};
 use crate::core::draft::Draft;
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
 use crate::core::input::{Classifier, InputClass};
-use crate::core::supervisor::phase::{EndCause, Phase, StartKind};
+use crate::core::supervisor::phase::{EndCause, Phase};
 use crate::core::text::safe_text::short_line;
 use crate::core::time::Stamp;
 use crate::fs::atomic;
@@ -223,6 +223,8 @@ impl PromptDraft {
             Some(shown) if shown.folded || self.is(&shown.text) || shown.mode != BoxMode::Prompt => typed,
             // Keys that answered a dialog, with text in the box that a program drew.
             Some(_) if is_answers(&typed) => Vec::new(),
+            // A program drew more text behind what was typed.
+            Some(shown) if self.begins(&shown.text) => typed,
             // The bytes do not determine the text in the box: what the person saw counts.
             Some(shown) => paste(&shown.text),
         });
@@ -246,6 +248,13 @@ impl PromptDraft {
     /// Whether the typed bytes alone produce the text in the box.
     fn is(&self, text: &str) -> bool {
         text_of(self.typed.bytes()).is_some_and(|typed| squeeze(&typed) == squeeze(text))
+    }
+
+    /// Whether the text in the box begins with what was typed, and nothing else was pressed. What Claude itself
+    /// puts into its box, such as a prompt that is taken back, stands before it.
+    fn begins(&self, text: &str) -> bool {
+        let typed = text_of(self.typed.bytes()).map(|typed| squeeze(&typed));
+        typed.is_some_and(|typed| !typed.is_empty() && squeeze(text).starts_with(&typed))
     }
 }
 
@@ -320,9 +329,9 @@ fn squeeze(text: &str) -> String {
 
 /// Whether the run that just ended leaves its draft to the next one or to the person. A restart has already
 /// saved it.
-pub(super) fn leaves_draft(phase: &Phase) -> bool {
+pub(in crate::host) fn leaves_draft(phase: &Phase) -> bool {
     match phase {
-        Phase::Cooling { plan, .. } => plan.start == StartKind::Resume,
+        Phase::Cooling { plan, .. } => plan.draft && plan.handoff.is_none(),
         Phase::Closed { cause, .. } => {
             matches!(cause, EndCause::Killed | EndCause::CrashLoop | EndCause::RestartLimit)
         }
@@ -395,6 +404,14 @@ mod tests {
         assert_eq!(draft.take_saved(), b"\x1b[200~stopped\x1b[201~second");
         draft.save(2, None);
         assert_eq!(draft.saved(), b"");
+    }
+
+    #[test]
+    fn a_text_that_a_program_draws_behind_the_draft_is_not_part_of_it() {
+        let mut draft = PromptDraft::new(true);
+        draft.note(b"fix the tests", Stamp(0));
+        draft.save(1, Some(&ScreenPromptBox::of_text("fix the tests; then push --force")));
+        assert_eq!(draft.saved(), b"fix the tests");
     }
 
     #[test]

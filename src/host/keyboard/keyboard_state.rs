@@ -7,6 +7,7 @@ use super::drafts;
 use super::drafts::PromptDraft;
 use super::held_input::HeldInput;
 use super::send_queue::SendQueue;
+use super::unrecorded_prompts::UnrecordedPrompts;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::PromptOf;
 use crate::core::supervisor::phase::Phase;
@@ -20,6 +21,7 @@ pub struct Keyboard {
     pub draft: PromptDraft,
     pub queue: SendQueue,
     pub carried: CarriedPrompts,
+    pub unrecorded: UnrecordedPrompts,
     /// The run in which the last prompt was submitted.
     pub prompted: Option<u32>,
     /// At the end: a sentence that says where the unsent input was saved.
@@ -34,6 +36,7 @@ impl Keyboard {
             draft: PromptDraft::new(agent == Agent::Claude),
             queue: SendQueue::default(),
             carried: CarriedPrompts::default(),
+            unrecorded: UnrecordedPrompts::default(),
             prompted: None,
             unsent: None,
         }
@@ -71,6 +74,15 @@ impl Keyboard {
         // An earlier saved draft has not been typed yet. Text from hopty or a script is not a person's.
         let is_saved = !self.draft.saved().is_empty();
         drafts::leaves_draft(phase) && !ours && !self.queue.is_submitting() && !is_saved
+    }
+
+    /// The run has ended with these prompts in its queue, which no transcript gives to the next run: they stand
+    /// before the draft, and are not submitted.
+    pub fn keep_queue(&mut self, mut queued: Vec<String>) {
+        self.draft.take_foreign(&mut queued);
+        if !queued.is_empty() {
+            self.draft.put_first(&(queued.join("\n") + "\n"));
+        }
     }
 
     /// A hand-over is over. `with_draft`: the new run gets the prompts and the draft of the old one first.

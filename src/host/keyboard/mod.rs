@@ -11,6 +11,7 @@
 //! | `send_queue` | what scripts type |
 //! | `drafts` | the draft in the prompt box |
 //! | `carried_prompts` | prompts that go from one run to the next |
+//! | `unrecorded_prompts` | prompts that Claude has not written to its transcript yet |
 
 mod carried_prompts;
 mod client_input;
@@ -21,9 +22,10 @@ mod prefix_keys;
 mod routing;
 mod send_queue;
 mod typing;
+mod unrecorded_prompts;
 
 pub(super) use client_input::ClientInput;
-pub(super) use drafts::paste;
+pub(super) use drafts::{leaves_draft, paste};
 pub(super) use held_input::{InputFocus, TypingTarget};
 pub(super) use keyboard_state::Keyboard;
 pub(super) use prefix_keys::{InputPart, PageKey};

@@ -47,10 +47,9 @@ pub fn fresh_id() -> ConversationId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::claude::args::facts;
 
     fn own(words: &[&str]) -> OwnArgs {
-        facts(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        OwnArgs::of(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
     }
 
     const ID: &str = "0196f8a2-7c1e-4d3a-9b60-5f2d8e4c1a7b";

@@ -67,8 +67,16 @@ impl Host {
                     self.keyboard.draft.prompt_was_submitted(call.prompt.as_deref(), now);
                 }
                 self.keyboard.prompted = Some(self.recorder.supervisor.run());
+                if call.hook.prompt == Some(PromptOf::Person)
+                    && let Some(prompt) = &call.prompt
+                {
+                    self.keyboard.unrecorded.submitted(prompt, self.observer.facts(), now);
+                }
             }
-            HookEvent::SessionStart if is_current => self.keyboard.draft.turn_has_ended(now),
+            HookEvent::SessionStart if is_current => {
+                self.keyboard.draft.turn_has_ended(now);
+                self.keyboard.unrecorded.clear();
+            }
             HookEvent::Stop if is_current => {
                 self.keyboard.draft.turn_has_ended(now);
                 self.jobs.note.answer(call.last_message.as_deref());
@@ -124,18 +132,36 @@ impl Host {
     pub(super) fn drop_hook_calls(&mut self) {
         let waiting = self.observer.take_hooks();
         let connections: Vec<u64> = waiting.iter().map(|waiter| waiter.asked.connection).collect();
-        if self.phase().next_run().is_some() {
-            for ScanWaiter { asked, what, .. } in waiting {
-                let AfterScan::Hook { event, payload, believed, .. } = what else { continue };
-                let (call, _) = self.read_call(&event, &payload, believed);
-                self.control.hold_call(OpenHookCall { asked, call, awaits: None, saves: None });
+        let now = self.clock.now();
+        for ScanWaiter { asked, what, .. } in waiting {
+            let AfterScan::Hook { event, payload, believed, .. } = what else { continue };
+            let (call, is_current) = self.read_call(&event, &payload, believed);
+            let is_persons = is_current && call.hook.prompt == Some(PromptOf::Person);
+            if let Some(prompt) = call.prompt.as_deref().filter(|_| is_persons) {
+                self.keyboard.unrecorded.submitted(prompt, self.observer.facts(), now);
             }
+            self.control.hold_call(OpenHookCall { asked, call, awaits: None, saves: None });
+        }
+        if let Some(next) = self.phase().next_run() {
+            let hands_over = next.handoff.is_some();
             let conversation = self.recorder.supervisor.conversation();
             for prompt in self.control.hooks.persons_prompts(conversation) {
                 self.keyboard.carried.stop(prompt);
             }
+            for prompt in self.keyboard.unrecorded.take(now) {
+                self.keyboard.carried.stop(&prompt);
+            }
+            if !hands_over {
+                self.keep_queue();
+            }
         }
         self.control.drop_calls(connections);
+    }
+
+    /// The run has ended, and its prompts that wait in Claude's queue are in no handoff.
+    pub(in crate::host) fn keep_queue(&mut self) {
+        let queue = self.observer.facts().map(|facts| facts.queue.iter().map(str::to_owned).collect());
+        self.keyboard.keep_queue(queue.unwrap_or_default());
     }
 
     /// This call needs no answer any more; the supervisor already knows.

@@ -138,6 +138,9 @@ impl Host {
         if !self.observer.report_transcript(self.clock.now(), handoff, &mut self.events) {
             return;
         }
+        if let Some(facts) = self.observer.facts() {
+            self.keyboard.unrecorded.read(facts);
+        }
         self.report_carried_prompt();
         let (observer, supervisor, now) = (&self.observer, &self.recorder.supervisor, self.clock.now());
         let work = self.compat.context_usage(|| (observer.context_usage(now).fill, supervisor.levels()));

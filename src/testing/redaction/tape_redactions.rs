@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::screen_cells::ScreenCells;
 use super::volatile;
-use crate::core::redact::{Kind, mark, redact, secret_ranges};
+use crate::core::redact::{SecretKind, mark, redact, secret_ranges};
 use crate::testing::outcome::{ScreenCopy, TapeFailure, TapeOutcome, TapeVerdict};
 
 /// The shortest value that is hidden, in characters.
@@ -341,7 +341,7 @@ impl Deref for RedactedOutcome {
 }
 
 fn secrets(text: &str) -> Vec<Replacement> {
-    let kind = |(range, kind): (Range<usize>, Kind)| Replacement { range, with: mark(kind) };
+    let kind = |(range, kind): (Range<usize>, SecretKind)| Replacement { range, with: mark(kind) };
     secret_ranges(text).into_iter().map(kind).collect()
 }
 

@@ -331,14 +331,29 @@ impl TapeInput {
             });
             asked?;
         }
-        let (_, terminal) = self.begin(session)?;
-        let mut bytes = Vec::new();
-        for event in events {
-            bytes.extend(input::mouse(terminal.screen(), event).map_err(|refusal| refused(&refusal))?);
-        }
+        self.begin(session)?;
         self.note(name);
         self.is_unanswered = true;
-        send(session, &bytes)
+        for (n, event) in events.iter().enumerate() {
+            // A program may take several that it reads at once for the first of them.
+            match event.action {
+                _ if n == 0 => {}
+                MouseAction::Release(_) | MouseAction::Drag(_) | MouseAction::Move => {
+                    session.let_read(KEY_ANSWER)?;
+                }
+                MouseAction::Press(_) | MouseAction::Wheel(_) => session.let_answer(KEY_ANSWER)?,
+            }
+            let (_, terminal) = session.terminal()?;
+            match input::mouse(terminal.screen(), event) {
+                // The first of them ended the program.
+                _ if n > 0 && terminal.end().is_some() => break,
+                Ok(bytes) => send(session, &bytes)?,
+                Err(refusal) if n == 0 => return Err(refused(&refusal)),
+                // The program needs no more of them.
+                Err(_) => break,
+            }
+        }
+        Ok(())
     }
 
     pub fn click(&mut self, session: &mut TestSession, click: &ClickCommand) -> StepResult {

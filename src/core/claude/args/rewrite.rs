@@ -5,7 +5,7 @@
 //! swallows.
 
 use super::grammar::{ArgPiece, Grammar, OptionMeaning, prompt};
-use super::{OwnArgs, facts};
+use super::own_args::OwnArgs;
 use crate::core::claude::permission::PermissionMode;
 use crate::core::ids::ConversationId;
 
@@ -32,7 +32,7 @@ pub struct NextRunArgs {
 pub fn for_launch(args: &[String], plugin_dir: Option<&str>, session_id: &ConversationId) -> Vec<String> {
     let mut out = Vec::new();
     plugin(&mut out, plugin_dir);
-    if !facts(args).picks_conversation {
+    if !OwnArgs::of(args).picks_conversation {
         out.extend(["--session-id".to_owned(), session_id.to_string()]);
     }
     out.extend_from_slice(args);
@@ -54,7 +54,7 @@ pub fn with_settings(args: &[String], settings: &str) -> Vec<String> {
 /// The same `args` with `name` as the conversation's name, or without any: a version that does not know
 /// `--name` refuses to start.
 pub fn with_name(args: &[String], name: Option<&str>) -> Vec<String> {
-    if facts(args).name.as_deref() == name {
+    if OwnArgs::of(args).name.as_deref() == name {
         return args.to_vec();
     }
     let mut out: Vec<String> = name.map(|name| format!("--name={name}")).into_iter().collect();
@@ -83,16 +83,16 @@ fn push(out: &mut Vec<String>, args: &[String], piece: ArgPiece) {
 /// The arguments of a run after a hand-over: a new conversation, without the first prompt. `args` are always
 /// the person's own, never those of an earlier run: which word was the prompt can only be seen there.
 pub fn for_next_run(args: &[String], next: &NextRunArgs) -> Vec<String> {
-    again(args, next, "--session-id")
+    later_run(args, next, "--session-id")
 }
 
 /// The arguments of a run after a crash: the same conversation, without any prompt.
 pub fn for_resume(args: &[String], next: &NextRunArgs) -> Vec<String> {
-    again(args, next, "--resume")
+    later_run(args, next, "--resume")
 }
 
-fn again(args: &[String], next: &NextRunArgs, identity: &str) -> Vec<String> {
-    let own = facts(args);
+fn later_run(args: &[String], next: &NextRunArgs, identity: &str) -> Vec<String> {
+    let own = OwnArgs::of(args);
     let mut out = Vec::new();
     plugin(&mut out, next.plugin_dir.as_deref());
     out.extend([identity.to_owned(), next.session_id.to_string()]);
@@ -104,7 +104,7 @@ fn again(args: &[String], next: &NextRunArgs, identity: &str) -> Vec<String> {
         out.extend(["--model".to_owned(), model.to_owned()]);
     }
     let mode = next.permission_mode.and_then(|mode| passable(&own, mode));
-    out.extend(kept(args, mode.is_some()));
+    out.extend(without_first_conversation(args, mode.is_some()));
     if let Some(model) =
         next.switched.as_deref().filter(|model| own.model.as_deref() != Some(*model) && is_model(model))
     {
@@ -129,7 +129,7 @@ fn plugin(out: &mut Vec<String>, dir: Option<&str>) {
 /// The person's arguments without what belongs to the first conversation only. Where another permission mode
 /// is named behind them, `--dangerously-skip-permissions` would beat it; its weaker form leaves the widest
 /// mode to the person's key (measured on 2.1.197 and 2.1.330).
-fn kept(args: &[String], mode_follows: bool) -> Vec<String> {
+fn without_first_conversation(args: &[String], mode_follows: bool) -> Vec<String> {
     let pieces = Grammar::new().parse(args);
     let loose_prompt = prompt(&pieces, args);
     let mut out = Vec::new();
@@ -355,7 +355,7 @@ mod tests {
         let run = NextRunArgs { settings: Some("{}".into()), ..bare() };
         let out = for_next_run(&args("--settings mine --add-dir a"), &run);
         assert_eq!(out.join("|"), format!("--session-id|{ID}|--settings|mine|--add-dir|a|--settings={{}}"));
-        assert_eq!(facts(&out).settings.as_deref(), Some("{}"));
+        assert_eq!(OwnArgs::of(&out).settings.as_deref(), Some("{}"));
         assert_eq!(
             with_settings(&args("--settings a -- -x"), "{}").join(" "),
             "--settings a --settings={} -- -x"
@@ -382,7 +382,7 @@ mod tests {
         fn what_stays_stays_in_order_byte_for_byte(args in words()) {
             let pieces = Grammar::new().parse(&args);
             let loose = prompt(&pieces, &args);
-            // Independent of `kept`: walk the pieces and strike out whole arguments.
+            // Independent of `without_first_conversation`: walk the pieces and strike out whole arguments.
             let mut struck = vec![false; args.len()];
             let mut joined = vec![false; args.len()];
             for piece in &pieces {
@@ -410,7 +410,7 @@ mod tests {
                 ArgPiece::Loose { at } if args[*at].contains(char::is_whitespace));
             prop_assume!(!Grammar::new().parse(&args).iter().any(spaced));
             let out = for_next_run(&args, &bare());
-            let read = facts(&out);
+            let read = OwnArgs::of(&out);
             prop_assert_eq!(read.session_id.as_deref(), Some(ID));
             prop_assert_eq!((read.resume, read.continues, read.prompt), (None, false, None));
             prop_assert_eq!(for_next_run(&out, &bare()), out);

@@ -1,7 +1,7 @@
 //! What Claude's Bash tool returns: the exit status that it reports, and the lines of output, stripped for
 //! matching.
 
-use super::{FAILING_CAP, LINE_CAP};
+use super::check_verdict::{FAILING_CAP, LINE_CAP};
 use crate::core::text::safe_text::cut_bytes;
 
 /// How much of a line is looked at, in bytes.

@@ -1,9 +1,10 @@
 //! What the lines of a runner's output add up to.
 
 use super::bash_result::display;
+use super::check_verdict::{CheckOutcome, FAILING_CAP};
 use super::invocation::RunnerCall;
 use super::runners::{LineMeaning, LinePattern, OTHERS, Runner};
-use super::{CheckOutcome, FAILING_CAP};
+
 use crate::core::text::plural::plural_end;
 
 /// What was seen of one runner.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{FAILING_CAP, LINE_CAP, judge};
+use super::check_verdict::{FAILING_CAP, LINE_CAP, judge};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -66,16 +66,22 @@ pub(super) fn invocations(command: &str) -> Vec<RunnerCall> {
     walk.runs
 }
 
-/// Whether exit status 0 of the command says that no part of it failed.
-pub(super) fn hands_on_failures(command: &str) -> bool {
+/// Whether a command tests, builds or lints.
+pub fn is_check(command: &str) -> bool {
+    !invocations(command).is_empty()
+}
+
+/// Whether exit status 0 of a command says that no part of it failed. It does not where a pipe, `;`, a loop
+/// or `|| true` discards the status of a part.
+pub fn is_exit_status_its_own(command: &str) -> bool {
     let pipelines = parse(command);
     let mut walk = Walk { masked: command.len() >= COMMAND_CAP, ..Walk::default() };
     walk.options(&pipelines);
-    !walk.masked && walk.hands_on(&pipelines)
+    !walk.masked && walk.passes_failure_on(&pipelines)
 }
 
-/// Whether a command only shows what is there: all of its programs do, and none writes a file.
-pub(super) fn only_looks(command: &str) -> bool {
+/// Whether a command changes nothing and only shows files or state: `rg`, `sed -n`, `git status`.
+pub fn only_looks(command: &str) -> bool {
     let (mut looks, mut changes) = (false, false);
     programs(&parse(command), &mut |words, files, _| {
         looks |= shows(words);
@@ -162,7 +168,7 @@ impl Walk {
     }
 
     /// Whether a failure in the list is one of the whole list.
-    fn hands_on(&self, list: &[Pipeline]) -> bool {
+    fn passes_failure_on(&self, list: &[Pipeline]) -> bool {
         list.iter().enumerate().all(|(at, pipeline)| {
             let is_last = at + 1 == list.len();
             let behind = |next: &Pipeline| match next.join {
@@ -172,7 +178,7 @@ impl Walk {
             };
             let last = pipeline.stages.len().saturating_sub(1);
             let piped = |at: usize, stage: &PipelineStage| match stage {
-                PipelineStage::Group(list) => (at == last || self.pipefail) && self.hands_on(list),
+                PipelineStage::Group(list) => (at == last || self.pipefail) && self.passes_failure_on(list),
                 PipelineStage::Program { words, .. } => {
                     at == last || self.pipefail || matches!(name(words), "echo" | "printf" | "cat" | "yes")
                 }

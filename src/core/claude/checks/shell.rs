@@ -58,7 +58,7 @@ fn nested(command: &str, depth: usize) -> Vec<Pipeline> {
 
 type Tokens = std::iter::Peekable<std::vec::IntoIter<ShellToken>>;
 
-/// Reads pipelines up to the end of the group; its closing sign is taken.
+/// Reads pipelines up to the end of the group, including its closing character.
 fn list(tokens: &mut Tokens, depth: usize) -> Vec<Pipeline> {
     let mut all: Vec<Pipeline> = Vec::new();
     let mut join = Join::Then;
@@ -69,11 +69,8 @@ fn list(tokens: &mut Tokens, depth: usize) -> Vec<Pipeline> {
         match token {
             Some(ShellToken::Word(word)) if words.is_empty() && is_keyword(&word) => {
                 let stages = vec![PipelineStage::Program { words: vec![word], files: Vec::new() }];
-                all.push(Pipeline {
-                    join: std::mem::replace(&mut join, Join::Then),
-                    background: false,
-                    stages,
-                });
+                let join = std::mem::replace(&mut join, Join::Then);
+                all.push(Pipeline { join, background: false, stages });
                 continue;
             }
             Some(ShellToken::Word(word)) if word == "{" && words.is_empty() && depth < DEPTH => {
@@ -96,14 +93,7 @@ fn list(tokens: &mut Tokens, depth: usize) -> Vec<Pipeline> {
             _ => {}
         }
         if !words.is_empty() {
-            let (words, files) = (std::mem::take(&mut words), std::mem::take(&mut files));
-            stages.push(match script(&words) {
-                Some(text) if depth < DEPTH => PipelineStage::Group(nested(&text, depth + 1)),
-                _ => PipelineStage::Program {
-                    words: inside(&words).map(<[String]>::to_vec).unwrap_or(words),
-                    files,
-                },
-            });
+            stages.push(stage(std::mem::take(&mut words), std::mem::take(&mut files), depth));
         }
         if matches!(token, Some(ShellToken::Op("|"))) {
             continue;
@@ -123,17 +113,28 @@ fn list(tokens: &mut Tokens, depth: usize) -> Vec<Pipeline> {
     }
 }
 
+/// The stage of these words: the pipelines of `bash -c TEXT` and its like, else one program.
+fn stage(words: Vec<String>, files: Vec<String>, depth: usize) -> PipelineStage {
+    if depth < DEPTH
+        && let Some(text) = script(&words)
+    {
+        return PipelineStage::Group(nested(&text, depth + 1));
+    }
+    let words = inside(&words).map(<[String]>::to_vec).unwrap_or(words);
+    PipelineStage::Program { words, files }
+}
+
 /// What a command runs, whatever its output goes through.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct CommandCore {
+struct CommandCore {
     /// The folder of a `cd` at its beginning; empty where there is none.
-    pub(super) place: String,
+    place: String,
     /// Words and operators, without pipes and what stands behind them, and without the files of its output.
-    pub(super) programs: Vec<String>,
+    programs: Vec<String>,
 }
 
 /// What is left of a command without filters, redirections and a `cd` at its beginning.
-pub(super) fn core(command: &str) -> CommandCore {
+fn core(command: &str) -> CommandCore {
     let (mut place, mut programs) = (String::new(), Vec::new());
     let mut is_filter = false;
     for token in tokens(command) {
@@ -158,9 +159,17 @@ pub(super) fn core(command: &str) -> CommandCore {
     CommandCore { place, programs }
 }
 
-/// Whether the shell does not wait for all of a command: behind a `&` without a `wait`, here or on another
-/// host, or in a container that is started in the background.
-pub(super) fn leaves_running(command: &str) -> bool {
+/// Whether two commands run the same programs, whatever their output is piped through: `cargo test | tail -3`
+/// and `cd svc && cargo test 2>&1 | grep FAILED`. Commands that name two different folders differ.
+pub fn is_same_run(one: &str, other: &str) -> bool {
+    let (one, other) = (core(one), core(other));
+    let is_same_place = one.place.is_empty() || other.place.is_empty() || one.place == other.place;
+    !one.programs.is_empty() && is_same_place && one.programs == other.programs
+}
+
+/// Whether a command leaves a process running that the shell does not wait for: behind a `&` without a `wait`,
+/// here or on another host, or in a container that is started in the background.
+pub fn leaves_running(command: &str) -> bool {
     leaves_running_at(command, 0)
 }
 

@@ -1,7 +1,10 @@
 //! The answer of a tool, as the parts of the facts are told of it.
 
 use crate::core::claude::transcript_line::{ResultDetail, ToolResult, ToolUse};
-use crate::core::text::safe_text::cut_words;
+use crate::core::text::safe_text::{cut_chars, cut_words};
+
+/// The most that [`purpose`] repeats of a command and of Claude's description of it, in characters.
+const PURPOSE_CAPS: [usize; 2] = [160, 80];
 
 /// The answer of a tool with its call.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +58,22 @@ pub(super) fn call_words(call: &ToolUse) -> String {
     let about = [&input.path, &input.command, &input.rest].into_iter().find_map(|one| one.as_deref());
     let about = about.unwrap_or_default();
     cut_words(format!("{} {about}", call.name).trim_end(), 300).to_owned()
+}
+
+/// What a call is for: its command, and Claude's description beside it; without a command the tool's name and
+/// the description.
+pub fn purpose(call: &ToolUse) -> String {
+    let input = &call.input;
+    let about = input.path.as_ref().or(input.about.as_ref()).or(input.rest.as_ref());
+    let Some(command) = &input.command else {
+        return about.map_or_else(|| call.name.clone(), |about| format!("{}: {about}", call.name));
+    };
+    let line = |text: &str, cap| cut_chars(&text.split_whitespace().collect::<Vec<_>>().join(" "), cap);
+    let short = line(command, PURPOSE_CAPS[0]);
+    match about.filter(|about| !command.starts_with(about.as_str())) {
+        Some(about) => format!("{short} ({})", line(about, PURPOSE_CAPS[1])),
+        None => short,
+    }
 }
 
 /// What the person wrote, where Claude put it into a text of its own ("Chat about this" below a question).

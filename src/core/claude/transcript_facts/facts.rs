@@ -3,9 +3,9 @@
 use super::call_answer::{CallAnswer, call_words};
 use super::turn_starts::{ConversationMark, TurnStarts};
 use super::{
-    AgentReports, ClaudeAnswers, ConversationSettings, FilesRead, LastMessage, PersonsDecisions, PromptProof,
-    QueuedPrompts, RecentExchanges, ShellCommands, TaskHistory, ToolCalls, ToolLog, TouchedFiles, TurnState,
-    WindowFill, Work,
+    AgentReports, BackgroundWork, CheckHistory, ClaudeAnswers, ConversationSettings, FilesRead, LastMessage,
+    PersonsDecisions, PromptProof, QueuedPrompts, RecentExchanges, ScheduledPrompts, ShellCommands,
+    TaskHistory, ToolCalls, ToolLog, TouchedFiles, TurnState, WindowFill,
 };
 use crate::core::claude::pasted_prompt::PromptPlace;
 use crate::core::claude::prompts::{
@@ -50,8 +50,12 @@ pub struct TranscriptFacts {
     pub files: TouchedFiles,
     /// The files that Claude read.
     pub files_read: FilesRead,
-    /// What was verified, what goes on running, and the last tool that was used.
-    pub work: Work,
+    /// Tests, builds and linters, with their newest result.
+    pub checks: CheckHistory,
+    /// What runs in the background.
+    pub background: BackgroundWork,
+    /// Prompts that Claude scheduled for later.
+    pub scheduled: ScheduledPrompts,
     /// The last tool calls that were answered, and those that failed.
     pub tool_log: ToolLog,
     /// What sub-agents reported.
@@ -144,7 +148,7 @@ impl TranscriptFacts {
             self.answers.take_text(&block, self.turn.is_over());
             self.exchanges.take_text(&block);
             self.reports.take_message(block.whole);
-            self.work.take_text();
+            self.background.take_text();
         }
         self.proof.take_answer();
         self.window.take_message(&line);
@@ -184,7 +188,7 @@ impl TranscriptFacts {
             }
             UserKind::ShellOutput(output) => {
                 if let Some(command) = self.shell_commands.take_output(&output) {
-                    self.work.take_shell_output(command, &output);
+                    self.checks.take_shell_output(command, &output);
                 }
             }
             UserKind::Memory(text) => {
@@ -267,7 +271,7 @@ impl TranscriptFacts {
 
     /// Claude was told something in the person's place.
     fn take_notification(&mut self, text: &str) {
-        self.work.take_notification(text);
+        self.background.take_notification(text, &mut self.checks);
         self.reports.take_notification(text);
     }
 
@@ -286,7 +290,15 @@ impl TranscriptFacts {
     }
 
     fn take_answer(&mut self, answer: &CallAnswer<'_>) {
-        let launched = self.work.take_answer(answer);
+        let launched = self.background.take_answer(answer, &mut self.checks);
+        if !launched {
+            self.checks.take_answer(answer);
+        }
+        self.scheduled.take_answer(answer);
+        if let Some(path) = answer.written_path() {
+            self.checks.take_edit(path);
+            self.background.take_edit(path);
+        }
         self.tool_log.take_answer(answer, launched, self.exchanges.total());
         self.reports.take_answer(answer);
         self.files.take_answer(answer);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::tool_outcomes::ToolOutcome;
+use super::tool_steps::ToolOutcome;
 use super::{AnsweredQuestion, TranscriptFacts};
 use crate::core::claude::prompts::PromptKind;
 use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
@@ -55,7 +55,7 @@ fn a_command_of_the_persons_is_judged_by_its_output() {
         prompt("<bash-stdout>used\n91%</bash-stdout><bash-stderr></bash-stderr>"),
     ]);
     let checks: Vec<_> =
-        facts.work.checks().map(|one| (one.command.as_str(), one.verdict.outcome.word())).collect();
+        facts.checks.iter().map(|one| (one.command.as_str(), one.verdict.outcome.word())).collect();
     assert_eq!(checks, [("pytest -q tests", "failed"), ("tsc", "unknown")]);
     assert_eq!(facts.shell_commands.iter().next_back().unwrap().line, "91%");
 }

@@ -9,8 +9,10 @@
 //! when its answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
 mod agent_reports;
+mod background_work;
 mod bounded_memory;
 mod call_answer;
+mod check_history;
 mod claude_answers;
 mod conversation_settings;
 mod decision_sentences;
@@ -22,11 +24,11 @@ mod persons_decisions;
 mod prompt_proof;
 mod queued_prompts;
 mod recent_exchanges;
+mod scheduled_prompts;
 mod shell_commands;
 mod task_history;
 mod tool_calls;
 mod tool_log;
-mod tool_outcomes;
 mod tool_steps;
 mod touched_files;
 mod turn_starts;
@@ -34,6 +36,9 @@ mod turn_state;
 mod window_fill;
 
 pub use agent_reports::{AgentReport, AgentReports};
+pub use background_work::{BackgroundWork, DETACHED_CAP, DetachedCommand, EndedWork, RunningWork};
+pub use call_answer::purpose;
+pub use check_history::{Check, CheckHistory};
 pub use claude_answers::{AnswerText, ClaudeAnswers};
 pub use conversation_settings::ConversationSettings;
 pub use decision_sentences::StatedDecision;
@@ -46,14 +51,12 @@ pub use prompt_proof::PromptProof;
 pub use queued_prompts::QueuedPrompts;
 pub(super) use queued_prompts::SCHEDULED_BYTES;
 pub use recent_exchanges::{Exchange, RecentExchanges, TranscriptSpeaker};
+pub use scheduled_prompts::{ScheduledPrompt, ScheduledPrompts};
 pub use shell_commands::{ShellCommand, ShellCommands};
 pub use task_history::TaskHistory;
 pub use tool_calls::ToolCalls;
 pub use tool_log::{ToolError, ToolLog};
-pub use tool_outcomes::{
-    Check, DETACHED_CAP, DetachedCommand, EndedWork, RunningWork, ScheduledPrompt, ToolOutcome, Work, purpose,
-};
-pub use tool_steps::{ToolStep, tells_of_an_error};
+pub use tool_steps::{ToolOutcome, ToolStep, tells_of_an_error};
 pub use touched_files::TouchedFiles;
 pub use turn_state::TurnState;
 pub use window_fill::{MessageUsage, WindowFill};

@@ -14,12 +14,18 @@ pub struct ToolCalls {
     open: Vec<ToolUse>,
     called: Recent<ID_CAP>,
     answered: Recent<ID_CAP>,
+    last_answered: Option<ToolUse>,
 }
 
 impl ToolCalls {
     /// Calls without an answer, oldest first, at most 512.
     pub fn open(&self) -> &[ToolUse] {
         &self.open
+    }
+
+    /// The last call that was answered.
+    pub fn last_answered(&self) -> Option<&ToolUse> {
+        self.last_answered.as_ref()
     }
 
     /// Whether the results of all these calls have been read (the last 4,096 are remembered).
@@ -52,7 +58,9 @@ impl ToolCalls {
     /// The call with this id has its answer: it is returned if it was open.
     pub(super) fn take_answer(&mut self, id: &str) -> Option<ToolUse> {
         self.answered.put(id);
-        self.open.iter().position(|call| call.id == id).map(|at| self.open.remove(at))
+        let call = self.open.iter().position(|call| call.id == id).map(|at| self.open.remove(at))?;
+        self.last_answered = Some(call.clone());
+        Some(call)
     }
 
     /// The open calls will never have an answer: the person stopped Claude, or its run was killed.

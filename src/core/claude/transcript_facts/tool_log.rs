@@ -2,7 +2,7 @@
 
 use super::bounded_memory::LastItems;
 use super::call_answer::CallAnswer;
-use super::tool_outcomes::ToolOutcome;
+use super::tool_steps::ToolOutcome;
 use super::tool_steps::{STEP_CAP, ToolStep, about, error_line, looks};
 
 /// How many failed tools are kept.

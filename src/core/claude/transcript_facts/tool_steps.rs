@@ -1,7 +1,6 @@
 //! The last tool calls that were answered, each with what came of it: what a new conversation reads to see
 //! where the work stopped, and not only what was said about it.
 
-use super::tool_outcomes::ToolOutcome;
 use crate::core::claude::checks::{is_check, is_exit_status_its_own, only_looks};
 use crate::core::claude::lenient_json::ends;
 use crate::core::claude::transcript_line::{ToolResult, ToolUse};
@@ -15,6 +14,18 @@ const ERROR_CHARS: usize = 140;
 const TEXT_CAP: usize = 300;
 /// How much is kept of the beginning and of the end of what a command printed, in bytes.
 const PRINTED: [usize; 2] = [800, 1600];
+
+/// How a tool call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolOutcome {
+    /// Without an error.
+    Passed,
+    Failed,
+    /// The exit status is not the command's own (a pipe, `;`, `|| true`).
+    Unknown,
+    /// The person refused the call.
+    Refused,
+}
 
 /// A tool call that was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,9 +3,10 @@
 //! Of two rules that hold, the first says the kind. A beginning and what follows it stand apart, so that no
 //! scanner of a code host takes this file for a leak.
 
-use super::KeyPart::{AtLeast, Between, Exactly, First, Random, Text};
-use super::Set::{Alnum, Base64, Crypt, Digit, Dotted, Hex, Upper, Url, Word};
-use super::{Kind, SecretRule};
+use super::super::SecretKind;
+use super::secret_rule::CharSet::{Alnum, Base64, Crypt, Digit, Dotted, Hex, Upper, Url, Word};
+use super::secret_rule::KeyPart::{AtLeast, Between, Exactly, First, Random, Text};
+use super::secret_rule::SecretRule;
 
 macro_rules! rules {
     ($(
@@ -13,7 +14,7 @@ macro_rules! rules {
             [$($example:literal)*] $lookalike:literal;
     )*) => {
         &[$(SecretRule {
-            kind: Kind::$kind,
+            kind: SecretKind::$kind,
             starts: &[$($start),*],
             parts: &[$($part),*],
             #[cfg(test)]
@@ -26,7 +27,7 @@ macro_rules! rules {
     };
 }
 
-/// Kind, name, beginnings, what follows, examples of what follows, and what only looks like it.
+/// SecretKind, name, beginnings, what follows, examples of what follows, and what only looks like it.
 pub(super) const RULES: &[SecretRule] = rules! {
     Aws "access key" ["AKIA" "ASIA" "ABIA" "ACCA"] [Exactly(16, Upper)] ["{U16}"] "ASIAPACIFIC";
     Aws "Bedrock key" ["ABSK"] [AtLeast(60, Base64)] ["{B110}"] "ABSKSHORT";

@@ -1,6 +1,6 @@
 //! Texts that hold no secret, by the thousand: what stands in outputs, lock files, code and talk.
 
-use super::Chance;
+use super::chance::Chance;
 
 /// A line each, with the shapes of `fill`; `~` is a word of code.
 const LINES: &[&str] = &[

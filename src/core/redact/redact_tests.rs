@@ -1,8 +1,10 @@
 //! How many secrets are left, and how many other texts are harmed.
 
+use super::SecretKind;
 use super::lookalikes::LOOKALIKES;
-use super::planted::planted;
-use super::*;
+use super::planted_secrets::planted;
+use super::redact_text::{Redaction, redact, redactions, secret_ranges};
+use super::secret_kind::mark;
 use proptest::prelude::*;
 
 #[test]
@@ -128,21 +130,21 @@ fn of_200_lookalikes_at_most_10_are_harmed() {
 #[test]
 fn what_was_found_is_told_without_the_secret() {
     let text = "a\nDB_PASSWORD=hunter22 and ghp_0123456789abcdefghij\n";
-    let all = found(text);
+    let all = redactions(text);
     assert_eq!(
         all,
         [
-            Redaction { kind: Kind::Password, line: 2, column: 13 },
-            Redaction { kind: Kind::GitHub, line: 2, column: 38 }
+            Redaction { kind: SecretKind::Password, line: 2, column: 13 },
+            Redaction { kind: SecretKind::GitHub, line: 2, column: 38 }
         ]
     );
-    assert_eq!(found(&redact(text)), all, "a text that was stored redacted tells the same");
-    assert_eq!(found("[redacted: nothing] [redacted"), []);
+    assert_eq!(redactions(&redact(text)), all, "a text that was stored redacted tells the same");
+    assert_eq!(redactions("[redacted: nothing] [redacted"), []);
 }
 
 #[test]
 fn a_mark_is_no_secret() {
-    for kind in Kind::ALL {
+    for kind in SecretKind::ALL {
         let mark = format!("[redacted: {kind}]");
         for text in [
             format!("password={mark}"),

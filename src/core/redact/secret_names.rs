@@ -5,7 +5,7 @@
 
 /// What a name says of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum NameClass {
     /// Almost any value is a secret.
     Password,
     /// Most values are.
@@ -28,46 +28,46 @@ const BEHIND: [&str; 22] = [
 ];
 
 /// Ends of names, joined and in small letters.
-const ENDS: &[(&str, Class)] = &[
-    ("password", Class::Password),
-    ("passwd", Class::Password),
-    ("passphrase", Class::Password),
-    ("passwort", Class::Password),
-    ("passcode", Class::Password),
-    ("userpass", Class::Password),
-    ("dbpass", Class::Password),
-    ("keypass", Class::Password),
-    ("storepass", Class::Password),
-    ("rootpw", Class::Password),
-    ("psk", Class::Password),
-    ("bindpw", Class::Password),
-    ("userpw", Class::Password),
-    ("pswd", Class::Password),
-    ("pwd", Class::Password),
-    ("psw", Class::Password),
-    ("sshpass", Class::Password),
-    ("rediscliauth", Class::Password),
-    ("requirepass", Class::Password),
-    ("masterauth", Class::Password),
-    ("identifiedby", Class::Password),
-    ("secret", Class::Secret),
-    ("credential", Class::Token),
-    ("credentials", Class::Token),
-    ("token", Class::Token),
-    ("apikey", Class::Token),
-    ("apikeys", Class::Token),
-    ("apitokens", Class::Token),
-    ("keydata", Class::Token),
-    ("honeycombteam", Class::Token),
-    ("mnemonic", Class::Phrase),
-    ("seedphrase", Class::Phrase),
-    ("recoveryphrase", Class::Phrase),
-    ("phpsessid", Class::Token),
-    ("jsessionid", Class::Token),
-    ("connectsid", Class::Token),
-    ("aspnetsessionid", Class::Token),
-    ("connectionstring", Class::Weak),
-    ("accesskeyid", Class::Weak),
+const ENDS: &[(&str, NameClass)] = &[
+    ("password", NameClass::Password),
+    ("passwd", NameClass::Password),
+    ("passphrase", NameClass::Password),
+    ("passwort", NameClass::Password),
+    ("passcode", NameClass::Password),
+    ("userpass", NameClass::Password),
+    ("dbpass", NameClass::Password),
+    ("keypass", NameClass::Password),
+    ("storepass", NameClass::Password),
+    ("rootpw", NameClass::Password),
+    ("psk", NameClass::Password),
+    ("bindpw", NameClass::Password),
+    ("userpw", NameClass::Password),
+    ("pswd", NameClass::Password),
+    ("pwd", NameClass::Password),
+    ("psw", NameClass::Password),
+    ("sshpass", NameClass::Password),
+    ("rediscliauth", NameClass::Password),
+    ("requirepass", NameClass::Password),
+    ("masterauth", NameClass::Password),
+    ("identifiedby", NameClass::Password),
+    ("secret", NameClass::Secret),
+    ("credential", NameClass::Token),
+    ("credentials", NameClass::Token),
+    ("token", NameClass::Token),
+    ("apikey", NameClass::Token),
+    ("apikeys", NameClass::Token),
+    ("apitokens", NameClass::Token),
+    ("keydata", NameClass::Token),
+    ("honeycombteam", NameClass::Token),
+    ("mnemonic", NameClass::Phrase),
+    ("seedphrase", NameClass::Phrase),
+    ("recoveryphrase", NameClass::Phrase),
+    ("phpsessid", NameClass::Token),
+    ("jsessionid", NameClass::Token),
+    ("connectsid", NameClass::Token),
+    ("aspnetsessionid", NameClass::Token),
+    ("connectionstring", NameClass::Weak),
+    ("accesskeyid", NameClass::Weak),
 ];
 
 /// What makes a key one that is kept secret; the word before `key`, joined.
@@ -87,7 +87,7 @@ const NOT: [&str; 17] = [
 ];
 
 /// What the name says, where it says anything.
-pub(super) fn class(name: &[u8]) -> Option<Class> {
+pub(super) fn name_class(name: &[u8]) -> Option<NameClass> {
     let name = &name[name.len().saturating_sub(LONGEST)..];
     let mut name: Vec<u8> = name.to_vec();
     let mut words = String::with_capacity(name.len() + 8);
@@ -122,18 +122,18 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
             return None;
         }
         if KEYS.iter().any(|key| kind.ends_with(key)) {
-            return Some(Class::Token);
+            return Some(NameClass::Token);
         }
-        return (last == "key").then_some(Class::Weak);
+        return (last == "key").then_some(NameClass::Weak);
     }
     match last {
-        "pass" | "pw" if words.len() > 1 => Some(Class::Password),
-        "pass" | "pw" => Some(Class::Secret),
+        "pass" | "pw" if words.len() > 1 => Some(NameClass::Password),
+        "pass" | "pw" => Some(NameClass::Secret),
         "pin" | "otp" | "creds" | "pat" | "passkey" | "sas" | "pepper" | "salt" | "totp" | "bearer" => {
-            Some(Class::Token)
+            Some(NameClass::Token)
         }
         "auth" | "authorization" | "cookie" | "sessionid" | "sid" | "signature" | "sig" | "seed"
-        | "nonce" | "cert" => Some(Class::Weak),
+        | "nonce" | "cert" => Some(NameClass::Weak),
         _ => None,
     }
 }
@@ -145,28 +145,28 @@ mod tests {
     #[test]
     fn the_last_word_says_what_a_value_is() {
         for (name, expected) in [
-            ("DB_PASSWORD_PROD", Some(Class::Password)),
-            ("dbPassword2", Some(Class::Password)),
-            ("--password", Some(Class::Password)),
-            ("SMTP_PASS", Some(Class::Password)),
-            ("SSHPASS", Some(Class::Password)),
-            ("ADMIN_PSW", Some(Class::Password)),
-            ("x-honeycomb-team", Some(Class::Token)),
+            ("DB_PASSWORD_PROD", Some(NameClass::Password)),
+            ("dbPassword2", Some(NameClass::Password)),
+            ("--password", Some(NameClass::Password)),
+            ("SMTP_PASS", Some(NameClass::Password)),
+            ("SSHPASS", Some(NameClass::Password)),
+            ("ADMIN_PSW", Some(NameClass::Password)),
+            ("x-honeycomb-team", Some(NameClass::Token)),
             ("compass", None),
             ("password_file", None),
             ("token_count", None),
             ("max_tokens", None),
             ("nextPageToken", None),
-            ("spring.datasource.password", Some(Class::Password)),
-            ("clientSecret", Some(Class::Secret)),
-            ("SECRET_KEY_BASE", Some(Class::Token)),
-            ("aws_secret_access_key", Some(Class::Token)),
-            ("primary_key", Some(Class::Weak)),
+            ("spring.datasource.password", Some(NameClass::Password)),
+            ("clientSecret", Some(NameClass::Secret)),
+            ("SECRET_KEY_BASE", Some(NameClass::Token)),
+            ("aws_secret_access_key", Some(NameClass::Token)),
+            ("primary_key", Some(NameClass::Weak)),
             ("public_key", None),
             ("monkey", None),
-            ("X-Api-Key", Some(Class::Token)),
+            ("X-Api-Key", Some(NameClass::Token)),
         ] {
-            assert_eq!(class(name.as_bytes()), expected, "{name}");
+            assert_eq!(name_class(name.as_bytes()), expected, "{name}");
         }
     }
 }

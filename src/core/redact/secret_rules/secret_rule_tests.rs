@@ -1,6 +1,7 @@
-use super::super::redact;
 use super::super::trial::Chance;
-use super::*;
+use super::super::{SecretKind, redact};
+use super::rule_table::RULES;
+use super::secret_rule::SecretRule;
 
 /// The shape of each example of each rule, with the rule's name.
 pub(in super::super) fn shapes_of_keys() -> impl Iterator<Item = (&'static str, String)> {
@@ -20,7 +21,7 @@ fn every_rule_finds_its_examples_and_no_placeholder() {
             let key = format!("{start}{}", c.fill(tail));
             let span = rule.matches(&key, 0);
             assert!(span.is_some_and(|span| span.to == key.len()), "{}: {key} {span:?}", rule.name);
-            if rule.kind == Kind::Jwt {
+            if rule.kind == SecretKind::Jwt {
                 continue;
             }
             let placeholder = format!("{start}{}", "x".repeat(key.len() - start.len()));
@@ -52,7 +53,7 @@ fn a_piece_of_a_key_is_none() {
 
 #[test]
 fn each_rule_has_a_name_of_its_own() {
-    let mut names: Vec<(Kind, &str)> = RULES.iter().map(|rule| (rule.kind, rule.name)).collect();
+    let mut names: Vec<(SecretKind, &str)> = RULES.iter().map(|rule| (rule.kind, rule.name)).collect();
     let all = names.len();
     names.sort_unstable();
     names.dedup();

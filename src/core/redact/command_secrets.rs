@@ -3,45 +3,47 @@
 //! A flag like `--password` is found by its name (`assigned`). Here are the short flags, which mean something
 //! else in every command, and the commands that take a password without one.
 
-use super::values::is_random;
-use super::words::is_placeholder;
-use super::{Kind, Span, run};
+use super::SecretKind;
+use super::byte_scan::run_end;
+use super::placeholders::is_placeholder;
+use super::secret_spans::SecretSpan;
+use super::secret_values::is_random;
 
 /// Flags that are followed by a password: the command, the flag, and whether the value sticks to it.
-const FLAGS: [(&str, &str, Sticks); 33] = [
-    ("sshpass", "-p", Sticks::May),
-    ("mysql", "-p", Sticks::Must),
-    ("mysqldump", "-p", Sticks::Must),
-    ("mysqladmin", "-p", Sticks::Must),
-    ("mariadb", "-p", Sticks::Must),
-    ("mongo", "-p", Sticks::May),
-    ("mongosh", "-p", Sticks::May),
-    ("mongodump", "-p", Sticks::May),
-    ("docker", "-p", Sticks::No),
-    ("podman", "-p", Sticks::No),
-    ("helm", "-p", Sticks::No),
-    ("oc", "-p", Sticks::No),
-    ("az", "-p", Sticks::No),
-    ("redis-cli", "-a", Sticks::May),
-    ("ldapsearch", "-w", Sticks::May),
-    ("ldapmodify", "-w", Sticks::May),
-    ("ldapadd", "-w", Sticks::May),
-    ("sqlcmd", "-P", Sticks::May),
-    ("unzip", "-P", Sticks::May),
-    ("zip", "-P", Sticks::May),
-    ("7z", "-p", Sticks::Must),
-    ("cqlsh", "-p", Sticks::May),
-    ("influx", "-t", Sticks::No),
-    ("ipmitool", "-P", Sticks::May),
-    ("bcp", "-P", Sticks::May),
-    ("mysqlimport", "-p", Sticks::Must),
-    ("mysqlshow", "-p", Sticks::Must),
-    ("mongorestore", "-p", Sticks::May),
-    ("7za", "-p", Sticks::Must),
-    ("rar", "-p", Sticks::Must),
-    ("unrar", "-p", Sticks::Must),
-    ("xfreerdp", "/p:", Sticks::Must),
-    ("impacket-psexec", "-p", Sticks::No),
+const FLAGS: [(&str, &str, ValueAttachment); 33] = [
+    ("sshpass", "-p", ValueAttachment::Either),
+    ("mysql", "-p", ValueAttachment::Attached),
+    ("mysqldump", "-p", ValueAttachment::Attached),
+    ("mysqladmin", "-p", ValueAttachment::Attached),
+    ("mariadb", "-p", ValueAttachment::Attached),
+    ("mongo", "-p", ValueAttachment::Either),
+    ("mongosh", "-p", ValueAttachment::Either),
+    ("mongodump", "-p", ValueAttachment::Either),
+    ("docker", "-p", ValueAttachment::Separate),
+    ("podman", "-p", ValueAttachment::Separate),
+    ("helm", "-p", ValueAttachment::Separate),
+    ("oc", "-p", ValueAttachment::Separate),
+    ("az", "-p", ValueAttachment::Separate),
+    ("redis-cli", "-a", ValueAttachment::Either),
+    ("ldapsearch", "-w", ValueAttachment::Either),
+    ("ldapmodify", "-w", ValueAttachment::Either),
+    ("ldapadd", "-w", ValueAttachment::Either),
+    ("sqlcmd", "-P", ValueAttachment::Either),
+    ("unzip", "-P", ValueAttachment::Either),
+    ("zip", "-P", ValueAttachment::Either),
+    ("7z", "-p", ValueAttachment::Attached),
+    ("cqlsh", "-p", ValueAttachment::Either),
+    ("influx", "-t", ValueAttachment::Separate),
+    ("ipmitool", "-P", ValueAttachment::Either),
+    ("bcp", "-P", ValueAttachment::Either),
+    ("mysqlimport", "-p", ValueAttachment::Attached),
+    ("mysqlshow", "-p", ValueAttachment::Attached),
+    ("mongorestore", "-p", ValueAttachment::Either),
+    ("7za", "-p", ValueAttachment::Attached),
+    ("rar", "-p", ValueAttachment::Attached),
+    ("unrar", "-p", ValueAttachment::Attached),
+    ("xfreerdp", "/p:", ValueAttachment::Attached),
+    ("impacket-psexec", "-p", ValueAttachment::Separate),
 ];
 
 /// Commands that take a password in other ways.
@@ -52,10 +54,10 @@ const OTHERS: [&str; 18] = [
 
 /// Whether a value stands in the same word as its flag.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sticks {
-    No,
-    May,
-    Must,
+enum ValueAttachment {
+    Separate,
+    Either,
+    Attached,
 }
 
 /// How many quoted commands may stand in each other: `ssh h "bash -c 'x'"`.
@@ -72,7 +74,7 @@ struct ShellWord<'a> {
 }
 
 /// Finds them in `line`, which begins at `from` of the text.
-pub(super) fn find(line: &str, from: usize, spans: &mut Vec<Span>) {
+pub(super) fn find(line: &str, from: usize, spans: &mut Vec<SecretSpan>) {
     let known =
         FLAGS.iter().any(|(name, ..)| line.contains(name)) || OTHERS.iter().any(|name| line.contains(name));
     if known || ["pass:", "/user:"].iter().any(|part| line.contains(part)) {
@@ -80,7 +82,7 @@ pub(super) fn find(line: &str, from: usize, spans: &mut Vec<Span>) {
     }
 }
 
-fn command_line(line: &str, from: usize, depth: usize, spans: &mut Vec<Span>) {
+fn command_line(line: &str, from: usize, depth: usize, spans: &mut Vec<SecretSpan>) {
     let words = words(line);
     let mut command = "";
     for (n, word) in words.iter().enumerate() {
@@ -95,10 +97,10 @@ fn command_line(line: &str, from: usize, depth: usize, spans: &mut Vec<Span>) {
         let before = n.checked_sub(1).map_or("", |n| words[n].text);
         let found = [flagged(command, &words, n), pair(command, *word, before), bare(command, &words, n)];
         for value in found.into_iter().flatten() {
-            spans.push(Span {
+            spans.push(SecretSpan {
                 from: from + value.at,
                 to: from + value.at + value.text.len(),
-                kind: Kind::Password,
+                kind: SecretKind::Password,
             });
         }
         if depth > 0 && word.text.contains(' ') {
@@ -133,14 +135,15 @@ fn flagged<'a>(command: &str, words: &[ShellWord<'a>], n: usize) -> Option<Shell
     let rest = from(word, flag.len());
     let next = words.get(n + 1).copied();
     let value = match (rest.text.is_empty(), sticks) {
-        (false, Sticks::May | Sticks::Must) => rest,
-        (true, Sticks::Must) => next.filter(|next| next.sticks)?,
+        (false, ValueAttachment::Either | ValueAttachment::Attached) => rest,
+        (true, ValueAttachment::Attached) => next.filter(|next| next.sticks)?,
         (true, _) => next?,
         _ => return None,
     };
     // A port map of `docker run` is no password.
     let digits = value.text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.' | b'/'));
-    let is_map = digits && *sticks == Sticks::No && (value.text.contains(':') || value.text.len() <= 5);
+    let is_map =
+        digits && *sticks == ValueAttachment::Separate && (value.text.contains(':') || value.text.len() <= 5);
     let is_flag = value.text.starts_with("--") || value.text.starts_with('-') && value.text.len() <= 3;
     (!is_flag && !is_map && is_password(value.text)).then_some(value)
 }
@@ -231,7 +234,7 @@ fn words(line: &str) -> Vec<ShellWord<'_>> {
             continue;
         }
         // In a JSON string the line breaks are written as `\n`, in one within another as `\\n`.
-        let slashes = run(bytes, at, |b| b == b'\\') - at;
+        let slashes = run_end(bytes, at, |b| b == b'\\') - at;
         if slashes > 0 && matches!(bytes.get(at + slashes), Some(b'n' | b'r' | b't')) {
             at += slashes + 1;
             continue;

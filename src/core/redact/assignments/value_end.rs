@@ -1,26 +1,26 @@
 //! Where a value ends: at its closing quote, or, without one, at white space or at a sign that it does not
 //! hold.
 
-use super::super::run;
-use super::super::values::{How, Place, ValueQuoting, is_noise};
-use super::{AssignedValue, BRIDGE, Finder};
+use super::super::byte_scan::run_end;
+use super::super::secret_values::{ValueContext, ValuePlace, ValueQuoting, is_noise};
+use super::assignment_finder::{AssignedValue, AssignmentFinder, BRIDGE};
 
 /// The longest quoted value, in bytes; a longer one is hidden as far as this.
 const LONGEST: usize = 8 << 10;
 /// The longest password of signs that is looked for, in bytes.
 const SIGNS: usize = 128;
 
-impl Finder<'_> {
+impl AssignmentFinder<'_> {
     /// Words to the end of the line or of the string.
     pub(super) fn phrase(&self, at: usize) -> Option<AssignedValue> {
         let from = self.skip(at, |b| matches!(b, b' ' | b'"' | b'\'' | b'\\' | b':' | b'=' | b'`'));
-        let to = run(&self.bytes[..self.bytes.len().min(from + 400)], from, |b| {
+        let to = run_end(&self.bytes[..self.bytes.len().min(from + 400)], from, |b| {
             b.is_ascii_lowercase() || b == b' '
         });
         (from > at).then_some(AssignedValue {
             from,
             to,
-            how: How { form: ValueQuoting::Quoted, place: Place::Inside },
+            context: ValueContext { quoting: ValueQuoting::Quoted, place: ValuePlace::Inline },
         })
     }
 
@@ -41,7 +41,7 @@ impl Finder<'_> {
                 b'\n' => break,
                 // YAML and SQL write a quote within quotes twice.
                 b'\'' if quote == b'\'' && to > from && self.byte(to + 1) == quote => to += 1,
-                b if b == quote && slashes <= escapes => return Some(self.closed(from, to - slashes)),
+                b if b == quote && slashes <= escapes => return Some(self.quoted_value(from, to - slashes)),
                 b'\\' => slashes += 1,
                 _ => slashes = 0,
             }
@@ -50,31 +50,35 @@ impl Finder<'_> {
         while !self.text.is_char_boundary(to) {
             to -= 1;
         }
-        Some(self.closed(from, to))
+        Some(self.quoted_value(from, to))
     }
 
-    pub(super) fn closed(&self, from: usize, to: usize) -> AssignedValue {
-        AssignedValue { from, to, how: How { form: ValueQuoting::Quoted, place: Place::Inside } }
+    pub(super) fn quoted_value(&self, from: usize, to: usize) -> AssignedValue {
+        AssignedValue {
+            from,
+            to,
+            context: ValueContext { quoting: ValueQuoting::Quoted, place: ValuePlace::Inline },
+        }
     }
 
     /// A value without quotes.
-    pub(super) fn bare(&mut self, at: usize, place: Place) -> Option<AssignedValue> {
-        let own = !matches!(place, Place::Inside);
+    pub(super) fn bare(&mut self, at: usize, place: ValuePlace) -> Option<AssignedValue> {
+        let own = !matches!(place, ValuePlace::Inline);
         let end = self.bare_end(at);
         let mut to = end;
         // A value between braces, as ODBC has it.
         if self.byte(at) == b'{' && self.bytes[..at].ends_with(b"=") {
             let closed = self.bytes[at..end].iter().take(LONGEST).position(|b| *b == b'}');
             let closed = closed.map(|n| at + n).filter(|n| *n + 1 == end || self.byte(*n + 1) == b';');
-            if let Some(to) = closed.filter(|_| place == Place::Pair) {
+            if let Some(to) = closed.filter(|_| place == ValuePlace::Pair) {
                 return Some(AssignedValue {
                     from: at + 1,
                     to,
-                    how: How { form: ValueQuoting::Bare, place },
+                    context: ValueContext { quoting: ValueQuoting::Bare, place },
                 });
             }
         }
-        if place == Place::Pair {
+        if place == ValuePlace::Pair {
             let opened = self.bytes[..at].iter().rev().take(BRIDGE).find(|b| matches!(b, b';' | b'?' | b'&'));
             let stop = if opened == Some(&b';') { b';' } else { b'&' };
             to = self.bytes[at..end].iter().take(LONGEST).position(|b| *b == stop).map_or(end, |n| at + n);
@@ -83,11 +87,11 @@ impl Finder<'_> {
             if !(self.stop_until.0..=self.stop_until.1).contains(&at) {
                 self.stop_until = (
                     at,
-                    run(self.bytes, at, |b| !matches!(b, b',' | b';' | b'&' | b')' | b'}' | b']' | b'>')),
+                    run_end(self.bytes, at, |b| !matches!(b, b',' | b';' | b'&' | b')' | b'}' | b']' | b'>')),
                 );
             }
             to = end.min(self.stop_until.1);
-            to = self.beyond(at, to, end);
+            to = self.end_of_random_value(at, to, end);
         }
         // What closes something that the value did not open is not of the value.
         while to > at {
@@ -105,20 +109,24 @@ impl Finder<'_> {
             to -= 1;
         }
         let place = match place {
-            Place::Line if !self.ends_line(to) => Place::Inside,
+            ValuePlace::Line if !self.ends_line(to) => ValuePlace::Inline,
             place => place,
         };
-        (to > at).then_some(AssignedValue { from: at, to, how: How { form: ValueQuoting::Bare, place } })
+        (to > at).then_some(AssignedValue {
+            from: at,
+            to,
+            context: ValueContext { quoting: ValueQuoting::Bare, place },
+        })
     }
 
     /// Where a value ends that has `,`, `&` or a bracket at `to`: it may be a sign of a random password. What
     /// follows must then be neither the next pair nor the end of a bracket, and the whole must look random.
-    pub(super) fn beyond(&self, at: usize, to: usize, end: usize) -> usize {
+    pub(super) fn end_of_random_value(&self, at: usize, to: usize, end: usize) -> usize {
         let closers = |b: &u8| matches!(b, b')' | b']' | b'}' | b'>' | b',' | b';' | b'.' | b':' | b'|');
         let mut stop = to;
         while stop < end && stop - at < SIGNS {
             let rest = &self.bytes[stop + 1..end.min(stop + SIGNS)];
-            let name = run(rest, 0, |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
+            let name = run_end(rest, 0, |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
             let pair = matches!(self.bytes[stop], b',' | b';' | b'&')
                 && name > 1
                 && rest[0].is_ascii_alphabetic()
@@ -126,7 +134,7 @@ impl Finder<'_> {
             if pair || rest.iter().all(closers) {
                 break;
             }
-            stop = run(&self.bytes[..end], stop + 1, |b| {
+            stop = run_end(&self.bytes[..end], stop + 1, |b| {
                 !matches!(b, b',' | b';' | b'&' | b')' | b'}' | b']' | b'>')
             });
         }
@@ -168,7 +176,7 @@ impl Finder<'_> {
         closes.then(|| AssignedValue {
             from,
             to: from + len,
-            how: How { form: ValueQuoting::Quoted, place: Place::Inside },
+            context: ValueContext { quoting: ValueQuoting::Quoted, place: ValuePlace::Inline },
         })
     }
 }

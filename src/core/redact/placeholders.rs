@@ -1,6 +1,6 @@
 //! What stands for a value and is none: placeholders, references, code, words of types and of talk.
 
-use super::values::{distinct, is_dense, is_versioned, is_word_case};
+use super::secret_values::{distinct, is_dense, is_versioned, is_word_case};
 
 /// References, patterns to be filled in, and words that stand for a value.
 pub(super) fn is_placeholder(value: &str) -> bool {
@@ -101,25 +101,8 @@ pub(super) fn is_code(value: &str) -> bool {
     let named = |part: &str| part.split('_').all(is_versioned);
     let plain = (head.bytes().filter(u8::is_ascii_digit).count() <= 1 || named(head))
         && !head.as_bytes()[0].is_ascii_digit();
-    let expression = rest.bytes().all(|b| {
-        b.is_ascii_alphanumeric()
-            || matches!(
-                b,
-                b'_' | b'.'
-                    | b':'
-                    | b'-'
-                    | b'>'
-                    | b'<'
-                    | b'&'
-                    | b'?'
-                    | b'!'
-                    | b'\''
-                    | b','
-                    | b';'
-                    | b'['
-                    | b']'
-            )
-    });
+    let in_expression = |b: u8| b.is_ascii_alphanumeric() || b"_.:-><&?!',;[]".contains(&b);
+    let expression = rest.bytes().all(in_expression);
     let words = || {
         value
             .split(['.', ':', '-', '>', '<', '&', '?', '!', '[', ']', ',', ';'])
@@ -156,7 +139,7 @@ pub(super) fn is_code(value: &str) -> bool {
 }
 
 /// Signs that no expression without spaces has, or digits among them: what began like code is a password.
-pub(super) fn is_no_code(value: &str) -> bool {
+pub(super) fn is_not_code(value: &str) -> bool {
     let sign = |b: u8| {
         matches!(b, b'#' | b'$' | b'%' | b'^' | b'|' | b'~' | b'@' | b'{' | b'}' | b'\\' | b'=' | b'+' | b'/')
     };
@@ -182,7 +165,7 @@ pub(super) fn is_no_code(value: &str) -> bool {
 }
 
 /// Words of types, of states and of talk, that follow a name without being its value.
-pub(super) fn is_word_of_types(value: &str) -> bool {
+pub(super) fn is_type_word(value: &str) -> bool {
     const WORDS: &str = " string str text varchar char bytes byte bool boolean int integer number numeric \
                          float double any object \
         array list vec option optional some none null nil undefined nan true false yes no on off required \

@@ -3,17 +3,17 @@
 //! The answer is a guess. Where a name says `password` almost anything is taken for one; the weaker the name,
 //! the more random the value has to look.
 
-use super::MARK;
-use super::names::{Class, class};
-use super::told::is_of_its_own;
-use super::words::{is_code, is_no_code, is_placeholder, is_prose, is_word_of_types};
+use super::placeholders::{is_code, is_not_code, is_placeholder, is_prose, is_type_word};
+use super::prose::is_passphrase_word;
+use super::secret_kind::MARK;
+use super::secret_names::{NameClass, name_class};
 
 /// How a value stands in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct How {
+pub(super) struct ValueContext {
     /// How it is written.
-    pub(super) form: ValueQuoting,
-    pub(super) place: Place,
+    pub(super) quoting: ValueQuoting,
+    pub(super) place: ValuePlace,
 }
 
 /// How a value is written.
@@ -28,7 +28,7 @@ pub(super) enum ValueQuoting {
 
 /// Where a value stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ValuePlace {
     /// `NAME=value` at the beginning of a line: a shell or an environment file.
     Shell,
     /// It is all that a line assigns: YAML, TOML, INI.
@@ -38,43 +38,47 @@ pub(super) enum Place {
     /// One of several pairs: `;Password=value;` or `&password=value&`.
     Pair,
     /// Within other text.
-    Inside,
+    Inline,
     /// In a sentence: `the password is X`.
-    Talk,
+    Sentence,
 }
 
 /// How much of a value is looked at, in bytes.
 const VALUE_SEARCHED: usize = 200;
 
 /// Whether `value`, assigned to a name of this class, is a secret.
-pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
+pub(super) fn is_secret(class: NameClass, value: &str, context: ValueContext) -> bool {
     let value = value.trim();
     let looked = crate::core::text::safe_text::cut_bytes(value, VALUE_SEARCHED);
     if value.len() < 3 || looked.contains(MARK.trim_end()) || is_placeholder(looked) {
         return false;
     }
-    let bare = how.form == ValueQuoting::Bare;
-    let code = || is_code(looked) && !(class != Class::Weak && is_no_code(looked));
-    if bare && (how.place != Place::Shell && code() || is_word_of_types(looked)) {
+    let bare = context.quoting == ValueQuoting::Bare;
+    let code = || is_code(looked) && !(class != NameClass::Weak && is_not_code(looked));
+    if bare && (context.place != ValuePlace::Shell && code() || is_type_word(looked)) {
         return false;
     }
     let words = looked.split_whitespace().count();
     match class {
-        Class::Phrase => {
+        NameClass::Phrase => {
             words >= 6 && looked.split_whitespace().all(|w| w.bytes().all(|b| b.is_ascii_lowercase()))
         }
         _ if words > 1 => {
-            class == Class::Password && !bare && how.form != ValueQuoting::Argument && !is_prose(looked)
+            class == NameClass::Password
+                && !bare
+                && context.quoting != ValueQuoting::Argument
+                && !is_prose(looked)
         }
         _ if is_path(looked) || is_url(looked) || is_name(looked) => false,
-        Class::Password => is_password(looked, how),
-        Class::Secret => {
+        NameClass::Password => is_password(looked, context),
+        NameClass::Secret => {
             let many = looked.len() >= 6;
             let one_case = looked.len() >= 16 && is_one_run(looked) && !is_mixed(looked);
             let no_word = looked.len() >= 12 && is_one_run(looked) && !is_word_case(looked);
             let word = looked.len() >= 8
                 && (is_word_and_year(looked) || is_one_run(looked) && !is_word_case(looked));
-            let quoted = !bare && is_password(looked, How { form: ValueQuoting::Argument, ..how });
+            let quoted =
+                !bare && is_password(looked, ValueContext { quoting: ValueQuoting::Argument, ..context });
             one_case
                 || no_word
                 || word
@@ -83,44 +87,46 @@ pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
                     && (is_random(looked)
                         || has_digit_and_letter(looked) && !is_versioned_words(looked)
                         || has_symbol(looked))
-                || matches!(how.place, Place::Shell | Place::Flag)
+                || matches!(context.place, ValuePlace::Shell | ValuePlace::Flag)
                     && bare
                     && looked.len() >= 8
                     && !looked.contains(['.', '/', ':'])
                 || !bare
-                    && how.form == ValueQuoting::Quoted
+                    && context.quoting == ValueQuoting::Quoted
                     && looked.len() >= 12
                     && !looked.contains([' ', '.', '/', ':'])
         }
-        Class::Token if bare && how.place == Place::Talk => looked.len() >= 16 && is_random(looked),
-        Class::Token => {
+        NameClass::Token if bare && context.place == ValuePlace::Sentence => {
+            looked.len() >= 16 && is_random(looked)
+        }
+        NameClass::Token => {
             looked.len() >= 8 && (is_random(looked) || !bare && is_number(looked))
-                || matches!(how.place, Place::Shell | Place::Line | Place::Flag)
+                || matches!(context.place, ValuePlace::Shell | ValuePlace::Line | ValuePlace::Flag)
                     && looked.len() >= 16
                     && is_one_run(looked)
         }
-        Class::Weak => is_very_random(looked),
+        NameClass::Weak => is_very_random(looked),
     }
 }
 
-fn is_password(value: &str, how: How) -> bool {
+fn is_password(value: &str, context: ValueContext) -> bool {
     let mixed = value.bytes().any(|b| b.is_ascii_digit())
         || has_symbol(value)
-        || has_foreign_sign(value, how.form)
+        || has_non_ascii_symbol(value, context.quoting)
         || is_mixed_case(value)
         || is_noise(value)
         || value.len() >= 8 && is_one_run(value) && !is_word_case(value)
-        || value.len() >= 8 && is_one_run(value) && is_unspeakable(value);
-    match (how.form, how.place) {
-        (ValueQuoting::Quoted, Place::Talk) => mixed,
-        (ValueQuoting::Quoted, _) => value.len() >= 4 && !is_word_of_types(value),
-        (ValueQuoting::Bare, Place::Talk) if is_made_of_words(value) => true,
-        (ValueQuoting::Argument, _) | (ValueQuoting::Bare, Place::Talk) => {
+        || value.len() >= 8 && is_one_run(value) && is_unpronounceable(value);
+    match (context.quoting, context.place) {
+        (ValueQuoting::Quoted, ValuePlace::Sentence) => mixed,
+        (ValueQuoting::Quoted, _) => value.len() >= 4 && !is_type_word(value),
+        (ValueQuoting::Bare, ValuePlace::Sentence) if is_made_of_words(value) => true,
+        (ValueQuoting::Argument, _) | (ValueQuoting::Bare, ValuePlace::Sentence) => {
             value.len() >= 6 && mixed && (!is_versioned_words(value) || is_word_and_year(value))
                 || value.len() >= 14 && is_one_run(value)
         }
-        (ValueQuoting::Bare, Place::Inside) => value.len() >= 4 && mixed,
-        (ValueQuoting::Bare, Place::Shell | Place::Line | Place::Flag | Place::Pair) => {
+        (ValueQuoting::Bare, ValuePlace::Inline) => value.len() >= 4 && mixed,
+        (ValueQuoting::Bare, ValuePlace::Shell | ValuePlace::Line | ValuePlace::Flag | ValuePlace::Pair) => {
             value.len() >= 4 || mixed
         }
     }
@@ -128,13 +134,13 @@ fn is_password(value: &str, how: How) -> bool {
 
 /// Whether a value has signs beyond ASCII. Without quotes letters do not count: they are a word of another
 /// language.
-fn has_foreign_sign(value: &str, form: ValueQuoting) -> bool {
+fn has_non_ascii_symbol(value: &str, form: ValueQuoting) -> bool {
     value.chars().any(|c| !c.is_ascii() && (form != ValueQuoting::Bare || !c.is_alphabetic()))
 }
 
 /// Whether a value that somebody calls a password is one, though its parts could be words with versions:
 /// `Gat0-negro-2024` and `Kranich_77`, not `SHA-256`.
-pub(super) fn is_told(value: &str) -> bool {
+pub(super) fn is_versioned_password(value: &str) -> bool {
     !is_placeholder(value)
         && is_versioned_words(value)
         && has_digit_and_letter(value)
@@ -152,7 +158,8 @@ pub(super) fn is_made_of_words(value: &str) -> bool {
     let is_word = |part: &&&str| part.len() >= 2 && part.bytes().all(|b| b.is_ascii_alphabetic());
     let is_figures = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let words = parts.iter().filter(is_word).count();
-    let phrase = || value.contains('-') && parts.len() >= 4 && parts.iter().all(|part| is_of_its_own(part));
+    let phrase =
+        || value.contains('-') && parts.len() >= 4 && parts.iter().all(|part| is_passphrase_word(part));
     value.len() >= 8
         && parts.len() >= 3
         && (words >= 2 && words < parts.len() && is_versioned_words(value) && parts.iter().any(is_figures)
@@ -160,7 +167,7 @@ pub(super) fn is_made_of_words(value: &str) -> bool {
 }
 
 /// Whether characters that stand for a key were made up: `your-key`, `xxxx`, `...`.
-pub(super) fn made_up(body: &str) -> bool {
+pub(super) fn is_made_up(body: &str) -> bool {
     let body = &body[..body.len().min(200)];
     let lower = body.to_ascii_lowercase();
     let repeated = ["xxxx", "....", "****", "0000000", "-your-", "_your_", "placeholder"];
@@ -199,7 +206,7 @@ fn is_name(value: &str) -> bool {
     let plain = value.bytes().all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-' | b'.' | b' '));
     // `mysecretpassword` is a bad password, `password` and `db_password` are names.
     let apart = value.contains(['_', '-', '.', ' ']) || is_mixed(value) || value.len() <= 12;
-    plain && apart && class(value.as_bytes()).is_some()
+    plain && apart && name_class(value.as_bytes()).is_some()
         || plain
             && value.contains(['_', '-'])
             && ["name", "file", "path", "field", "type", "ref"].iter().any(|end| value.ends_with(end))
@@ -254,7 +261,7 @@ pub(super) fn is_word_case(part: &str) -> bool {
 }
 
 /// Whether letters can hardly be a word: many consonants in a row.
-pub(super) fn is_unspeakable(value: &str) -> bool {
+pub(super) fn is_unpronounceable(value: &str) -> bool {
     let vowel = |b: u8| matches!(b.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y');
     value.as_bytes().split(|b| vowel(*b)).any(|run| run.len() >= 5) || !value.bytes().any(vowel)
 }

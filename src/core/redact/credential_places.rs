@@ -2,15 +2,17 @@
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 
-use super::names::Class;
-use super::values::{How, Place, ValueQuoting, is_random, is_secret, made_up};
-use super::words::is_placeholder;
-use super::{Kind, Span, begins_word, commands, place, run};
+use super::byte_scan::{begins_word, offset_in, run_end};
+use super::placeholders::is_placeholder;
+use super::secret_names::NameClass;
+use super::secret_spans::SecretSpan;
+use super::secret_values::{ValueContext, ValuePlace, ValueQuoting, is_made_up, is_random, is_secret};
+use super::{SecretKind, command_secrets};
 
 /// The longest line whose words are looked at, in bytes; of a longer one its beginning.
 const PLACE_LINE_MAX: usize = 4096;
 
-pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
     schemes(text, spans);
     let mut from = 0;
     for line in text.split('\n') {
@@ -18,11 +20,11 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         cookies(looked, line, from, spans);
         // In a JSON string the line breaks are written as `\n`.
         for part in line.split("\\n") {
-            let at = from + place(line, part);
+            let at = from + offset_in(line, part);
             let looked = crate::core::text::safe_text::cut_bytes(part, PLACE_LINE_MAX);
-            commands::find(looked, at, spans);
+            command_secrets::find(looked, at, spans);
             for piece in looked.split(['"', '\'']).filter(|piece| piece.matches(':').nth(3).is_some()) {
-                pgpass(piece, at + place(looked, piece), spans);
+                pgpass(piece, at + offset_in(looked, piece), spans);
             }
         }
         from += line.len() + 1;
@@ -34,7 +36,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
 }
 
 /// `Bearer X`, `Basic X`, `Authorization: token X` and the like.
-fn schemes(text: &str, spans: &mut Vec<Span>) {
+fn schemes(text: &str, spans: &mut Vec<SecretSpan>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -42,7 +44,7 @@ fn schemes(text: &str, spans: &mut Vec<Span>) {
             at += 1;
             continue;
         }
-        let end = run(bytes, at, |b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        let end = run_end(bytes, at, |b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
         // The letter of an escaped line break sticks to the word.
         let escaped = at > 0 && bytes[at - 1] == b'\\' && matches!(bytes[at], b'n' | b'r' | b't');
         let word = &text[at + usize::from(escaped)..end];
@@ -55,7 +57,7 @@ fn schemes(text: &str, spans: &mut Vec<Span>) {
         if !header && !scheme {
             continue;
         }
-        let mut from = run(&bytes[..bytes.len().min(end + 12)], end, |b| {
+        let mut from = run_end(&bytes[..bytes.len().min(end + 12)], end, |b| {
             matches!(b, b' ' | b'\t' | b':' | b'=' | b'"' | b'\'' | b'\\' | b'>' | b',')
         });
         if from == end {
@@ -63,7 +65,7 @@ fn schemes(text: &str, spans: &mut Vec<Span>) {
         }
         if header {
             // The scheme, where there is one, is the next word and stays.
-            let word_end = run(bytes, from, |b| b.is_ascii_alphabetic());
+            let word_end = run_end(bytes, from, |b| b.is_ascii_alphabetic());
             if bytes.get(word_end) == Some(&b' ') && word_end - from <= 16 && word_end > from {
                 from = word_end + 1;
             }
@@ -73,7 +75,7 @@ fn schemes(text: &str, spans: &mut Vec<Span>) {
                 || matches!(b, b'.' | b'_' | b'-' | b'+' | b'/' | b'=' | b'~' | b'%' | b':' | b'|')
         };
         // The beginning of a value says what it is; it is hidden to its end.
-        let to = run(&bytes[..bytes.len().min(from + 512)], from, in_value);
+        let to = run_end(&bytes[..bytes.len().min(from + 512)], from, in_value);
         let value = text[from..to].trim_end_matches(['.', ',', ':']);
         if bytes.get(to) == Some(&b'(') {
             continue;
@@ -87,12 +89,12 @@ fn schemes(text: &str, spans: &mut Vec<Span>) {
             || header && value.bytes().any(|b| b.is_ascii_digit())
             || is_pair(value)
             || letters;
-        if value.len() >= long && basic && random && !is_placeholder(value) && !made_up(value) {
-            at = run(bytes, from + value.len(), in_value);
-            spans.push(Span {
+        if value.len() >= long && basic && random && !is_placeholder(value) && !is_made_up(value) {
+            at = run_end(bytes, from + value.len(), in_value);
+            spans.push(SecretSpan {
                 from,
                 to: if to == from + 512 { at } else { from + value.len() },
-                kind: Kind::Authorization,
+                kind: SecretKind::Authorization,
             });
         }
     }
@@ -105,7 +107,7 @@ fn is_pair(text: &str) -> bool {
 }
 
 /// `Cookie: a=b; c=d` and `Set-Cookie:`.
-fn cookies(looked: &str, line: &str, from: usize, spans: &mut Vec<Span>) {
+fn cookies(looked: &str, line: &str, from: usize, spans: &mut Vec<SecretSpan>) {
     let lower = looked.to_ascii_lowercase();
     for name in [
         "cookie:", "cookie\":", "cookie\\\":", "cookie =", "cookie=", "cookie', '", "cookie\", \"",
@@ -119,7 +121,7 @@ fn cookies(looked: &str, line: &str, from: usize, spans: &mut Vec<Span>) {
             let pair = looked[at..].split([';', '\n']).next().unwrap_or_default();
             if let Some((key, value)) = pair.split_once('=') {
                 let start = at + key.len() + 1;
-                let end = run(line.as_bytes(), start, |b| {
+                let end = run_end(line.as_bytes(), start, |b| {
                     !matches!(b, b';' | b'"' | b'\'' | b'\\' | b' ' | b',' | b'`')
                 });
                 let key = key.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_ascii_lowercase();
@@ -130,7 +132,7 @@ fn cookies(looked: &str, line: &str, from: usize, spans: &mut Vec<Span>) {
                 let secret = value.len() >= 6
                     && (is_random(value) || session && value.bytes().any(|b| b.is_ascii_digit()));
                 if secret && !attribute.contains(&key.as_str()) && !is_placeholder(value) {
-                    spans.push(Span { from: from + start, to: from + end, kind: Kind::Cookie });
+                    spans.push(SecretSpan { from: from + start, to: from + end, kind: SecretKind::Cookie });
                 }
             }
             at += pair.len() + 1;
@@ -139,7 +141,7 @@ fn cookies(looked: &str, line: &str, from: usize, spans: &mut Vec<Span>) {
 }
 
 /// `host:port:database:user:password`.
-fn pgpass(line: &str, from: usize, spans: &mut Vec<Span>) {
+fn pgpass(line: &str, from: usize, spans: &mut Vec<SecretSpan>) {
     // A file that was shown with line numbers has them before the line.
     let start = line.len()
         - line
@@ -182,12 +184,16 @@ fn pgpass(line: &str, from: usize, spans: &mut Vec<Span>) {
         && !text[..text.len() - password.len()].contains(' ')
     {
         let at = start + text.len() - password.len();
-        spans.push(Span { from: from + at, to: from + at + password.len(), kind: Kind::PasswordFile });
+        spans.push(SecretSpan {
+            from: from + at,
+            to: from + at + password.len(),
+            kind: SecretKind::PasswordFile,
+        });
     }
 }
 
 /// `login X password Y`, on one line or on several.
-fn netrc(text: &str, spans: &mut Vec<Span>) {
+fn netrc(text: &str, spans: &mut Vec<SecretSpan>) {
     for (at, _) in text.match_indices("login") {
         let ahead = crate::core::text::safe_text::cut_bytes(&text[at..], 300);
         // In a JSON string the line breaks are written as `\n`.
@@ -200,13 +206,17 @@ fn netrc(text: &str, spans: &mut Vec<Span>) {
         };
         let value = value.trim_end_matches(['"', '\'', '\\']);
         if value.len() >= 3 && !is_placeholder(value) {
-            spans.push(Span { from: at + from, to: at + from + value.len(), kind: Kind::PasswordFile });
+            spans.push(SecretSpan {
+                from: at + from,
+                to: at + from + value.len(),
+                kind: SecretKind::PasswordFile,
+            });
         }
     }
 }
 
 /// A name and a password as arguments: `auth=('u', 'X')`, `HTTPBasicAuth('u', 'X')`, `login("u", "X")`.
-fn logins(text: &str, spans: &mut Vec<Span>) {
+fn logins(text: &str, spans: &mut Vec<SecretSpan>) {
     let bytes = text.as_bytes();
     for at in memchr::memchr_iter(b'(', bytes) {
         let before = bytes[at.saturating_sub(12)..at].to_ascii_lowercase();
@@ -229,10 +239,10 @@ fn logins(text: &str, spans: &mut Vec<Span>) {
         let Some(quote) = opened.chars().next().filter(|c| matches!(c, '"' | '\'')) else { continue };
         let Some(len) = opened[1..].find(quote) else { continue };
         let value = opened[1..=len].trim_end_matches('\\');
-        let from = place(text, value);
-        let how = How { form: ValueQuoting::Argument, place: Place::Inside };
-        if is_secret(Class::Password, value, how) {
-            spans.push(Span { from, to: from + value.len(), kind: Kind::Password });
+        let from = offset_in(text, value);
+        let context = ValueContext { quoting: ValueQuoting::Argument, place: ValuePlace::Inline };
+        if is_secret(NameClass::Password, value, context) {
+            spans.push(SecretSpan { from, to: from + value.len(), kind: SecretKind::Password });
         }
     }
 }
@@ -249,7 +259,7 @@ fn words_at(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// The secret that stands near an access key of AWS without a name: 40 characters of base64.
-fn aws_pairs(text: &str, spans: &mut Vec<Span>) {
+fn aws_pairs(text: &str, spans: &mut Vec<SecretSpan>) {
     let bytes = text.as_bytes();
     let in_word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'+' | b'=' | b'_' | b'-');
     let mut past = 0;
@@ -262,14 +272,14 @@ fn aws_pairs(text: &str, spans: &mut Vec<Span>) {
         }
         let mut word = from;
         while word < until {
-            let end = run(&bytes[..bytes.len().min(until + 60)], word, in_word);
+            let end = run_end(&bytes[..bytes.len().min(until + 60)], word, in_word);
             let has = |kind: fn(&u8) -> bool| bytes[word..end].iter().any(kind);
             if end - word == 40
                 && has(u8::is_ascii_uppercase)
                 && has(u8::is_ascii_lowercase)
                 && has(u8::is_ascii_digit)
             {
-                spans.push(Span { from: word, to: end, kind: Kind::Aws });
+                spans.push(SecretSpan { from: word, to: end, kind: SecretKind::Aws });
             }
             word = end + 1;
         }
@@ -278,17 +288,17 @@ fn aws_pairs(text: &str, spans: &mut Vec<Span>) {
 }
 
 /// `"auth": "..."` of Docker, where the value is a name and a password in base64; `_auth=` of npm.
-fn docker(text: &str, spans: &mut Vec<Span>) {
+fn docker(text: &str, spans: &mut Vec<SecretSpan>) {
     let bytes = text.as_bytes();
     for (at, _) in text.match_indices("auth") {
-        let from = run(&bytes[..bytes.len().min(at + 16)], at + 4, |b| {
+        let from = run_end(&bytes[..bytes.len().min(at + 16)], at + 4, |b| {
             matches!(b, b'"' | b'\'' | b'\\' | b':' | b'=' | b' ')
         });
-        let to = run(&bytes[..bytes.len().min(from + 512)], from, |b| {
+        let to = run_end(&bytes[..bytes.len().min(from + 512)], from, |b| {
             b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')
         });
         if from > at + 4 && is_pair(&text[from..to]) {
-            spans.push(Span { from, to, kind: Kind::Registry });
+            spans.push(SecretSpan { from, to, kind: SecretKind::Registry });
         }
     }
 }

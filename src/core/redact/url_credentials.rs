@@ -4,9 +4,11 @@
 //! A name alone stays, when it does not look like a token. Signatures and codes in a query go as well; other
 //! parameters are found by their names.
 
-use super::values::{is_random, made_up};
-use super::words::is_placeholder;
-use super::{Kind, Span, run};
+use super::SecretKind;
+use super::byte_scan::run_end;
+use super::placeholders::is_placeholder;
+use super::secret_spans::SecretSpan;
+use super::secret_values::{is_made_up, is_random};
 
 /// The longest scheme, in bytes.
 const SCHEME: usize = 24;
@@ -37,7 +39,17 @@ const SIGNED: [&str; 9] = [
     "hash=", "hmac=",
 ];
 
-pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
+    user_infos(text, spans);
+    database_drivers(text, spans);
+    webhooks(text, spans);
+    for at in memchr::memchr2_iter(b'?', b'&', text.as_bytes()) {
+        signature(text, at + 1, spans);
+    }
+}
+
+/// `scheme://name:password@host`.
+fn user_infos(text: &str, spans: &mut Vec<SecretSpan>) {
     let bytes = text.as_bytes();
     let mut past = 0;
     for (at, _) in text.match_indices("://") {
@@ -52,27 +64,32 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
             continue;
         }
         // A JSON string ends with `\"`, and `\n` ends a line of it.
-        let end = run(&bytes[..bytes.len().min(from + LONGEST)], from, |b| {
+        let end = run_end(&bytes[..bytes.len().min(from + LONGEST)], from, |b| {
             !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'`' | b'\\')
         });
         let web = matches!(&text[at - scheme..at], "http" | "https" | "ws" | "wss" | "ssh" | "git");
         if let Some(user_end) = user_info(&bytes[from..end], web).map(|n| from + n)
             && is_credential(&text[from..user_end])
         {
-            spans.push(Span { from, to: user_end, kind: Kind::Url });
+            spans.push(SecretSpan { from, to: user_end, kind: SecretKind::Url });
             past = user_end;
         }
     }
+}
+
+/// Credentials in the forms of two drivers: `jdbc:oracle:thin:name/password@host`, and Go's
+/// `name:password@tcp(host)/db`.
+fn database_drivers(text: &str, spans: &mut Vec<SecretSpan>) {
+    let bytes = text.as_bytes();
     for (at, _) in text.match_indices("jdbc:oracle:thin:") {
         let from = at + 17;
-        let end = run(&bytes[..bytes.len().min(from + 200)], from, |b| {
+        let end = run_end(&bytes[..bytes.len().min(from + 200)], from, |b| {
             !b.is_ascii_whitespace() && !matches!(b, b'@' | b'"' | b'\'')
         });
         if bytes.get(end) == Some(&b'@') && bytes[from..end].contains(&b'/') {
-            spans.push(Span { from, to: end, kind: Kind::Url });
+            spans.push(SecretSpan { from, to: end, kind: SecretKind::Url });
         }
     }
-    // `name:password@tcp(host)/db`, as the driver of Go has it.
     for (at, _) in text.match_indices("@tcp(").chain(text.match_indices("@unix(")) {
         let floor = at.saturating_sub(LONGEST);
         let word = bytes[floor..at]
@@ -83,9 +100,13 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         if let Some(colon) = memchr::memchr(b':', &bytes[at - word..at])
             .filter(|n| !is_placeholder(&text[at - word + n + 1..at]))
         {
-            spans.push(Span { from: at - word + colon + 1, to: at, kind: Kind::Url });
+            spans.push(SecretSpan { from: at - word + colon + 1, to: at, kind: SecretKind::Url });
         }
     }
+}
+
+fn webhooks(text: &str, spans: &mut Vec<SecretSpan>) {
+    let bytes = text.as_bytes();
     for host in WEBHOOKS {
         let in_hook = |b: u8| {
             b.is_ascii_alphanumeric()
@@ -97,43 +118,38 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
                 continue;
             }
             let from = at + host.len();
-            let to = run(&bytes[..bytes.len().min(from + 300)], from, in_hook);
+            let to = run_end(&bytes[..bytes.len().min(from + 300)], from, in_hook);
             let hook = &text[from..to];
             let plain = host.ends_with("catch/")
                 && hook.len() >= 10
                 && hook.contains('/')
                 && hook.bytes().any(|b| b.is_ascii_digit());
-            if (plain || is_random(hook)) && !made_up(hook) {
-                past = run(bytes, to, in_hook);
-                spans.push(Span { from, to: past, kind: Kind::Webhook });
+            if (plain || is_random(hook)) && !is_made_up(hook) {
+                past = run_end(bytes, to, in_hook);
+                spans.push(SecretSpan { from, to: past, kind: SecretKind::Webhook });
             }
-        }
-    }
-    for (at, b) in bytes.iter().enumerate() {
-        if matches!(b, b'?' | b'&') {
-            signature(text, at + 1, spans);
         }
     }
 }
 
-fn signature(text: &str, from: usize, spans: &mut Vec<Span>) {
+fn signature(text: &str, from: usize, spans: &mut Vec<SecretSpan>) {
     let bytes = text.as_bytes();
     let named = |name: &&&str| {
         bytes[from..].get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes()))
     };
     let Some(name) = SIGNED.iter().find(named) else { return };
     let start = from + name.len();
-    let end = run(bytes, start, |b| {
+    let end = run_end(bytes, start, |b| {
         b.is_ascii_alphanumeric() || matches!(b, b'%' | b'+' | b'/' | b'=' | b'_' | b'-' | b'.' | b'~')
     });
-    if end - start >= 20 && is_random(&text[start..end.min(start + 300)]) && !made_up(&text[start..end]) {
-        spans.push(Span { from: start, to: end, kind: Kind::Url });
+    if end - start >= 20 && is_random(&text[start..end.min(start + 300)]) && !is_made_up(&text[start..end]) {
+        spans.push(SecretSpan { from: start, to: end, kind: SecretKind::Url });
     }
 }
 
 /// Where the `@` behind name and password stands in what follows `://`.
 fn user_info(rest: &[u8], web: bool) -> Option<usize> {
-    let authority = run(rest, 0, |b| !matches!(b, b'/' | b'?' | b'#'));
+    let authority = run_end(rest, 0, |b| !matches!(b, b'/' | b'?' | b'#'));
     let last = |to: usize| rest[..to].iter().rposition(|b| *b == b'@').filter(|at| is_host(&rest[at + 1..]));
     // A port is no password: what is before a path with `@` in it may be host and port.
     let colon = rest[..authority].iter().position(|b| *b == b':');
@@ -150,7 +166,7 @@ fn user_info(rest: &[u8], web: bool) -> Option<usize> {
 }
 
 fn is_host(rest: &[u8]) -> bool {
-    let len = run(rest, 0, |b| {
+    let len = run_end(rest, 0, |b| {
         b.is_ascii_alphanumeric()
             || matches!(b, b'.' | b'-' | b'_' | b'[' | b']' | b':' | b'$' | b'{' | b'}' | b'(' | b',')
     });

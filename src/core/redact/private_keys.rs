@@ -3,7 +3,9 @@
 //! The lines may be indented, quoted, numbered, or joined by `\n` in a JSON string. Certificates and public
 //! keys stay.
 
-use super::{Kind, Span, run};
+use super::SecretKind;
+use super::byte_scan::run_end;
+use super::secret_spans::SecretSpan;
 
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
@@ -13,7 +15,7 @@ const SSH2_END: &str = "---- END SSH2 ENCRYPTED PRIVATE KEY ----";
 /// The longest block that is taken for one, in bytes.
 const LONGEST: usize = 64 << 10;
 
-pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
     let bytes = text.as_bytes();
     let mut past = 0;
     for (at, _) in text.match_indices(BEGIN) {
@@ -26,7 +28,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         }
         let closing = text[body..limit].find(END).and_then(|n| label(text, body + n + END.len()));
         past = closing.unwrap_or_else(|| self::body(bytes, body));
-        spans.push(Span { from: at, to: past, kind: Kind::PrivateKey });
+        spans.push(SecretSpan { from: at, to: past, kind: SecretKind::PrivateKey });
         // The body was looked through once: what comes before its end is not read again.
     }
     for (at, _) in text.match_indices(END) {
@@ -34,7 +36,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         if let Some(end) = label(text, at + END.len()).filter(|_| !inside) {
             let from = tail(bytes, at, spans.last().map_or(0, |span| span.to));
             if from < at {
-                spans.push(Span { from, to: end, kind: Kind::PrivateKey });
+                spans.push(SecretSpan { from, to: end, kind: SecretKind::PrivateKey });
             }
         }
     }
@@ -44,18 +46,18 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         let ahead = crate::core::text::safe_text::cut_bytes(&text[from..], LONGEST);
         let ahead = &ahead[..ahead.find(SSH2_BEGIN).unwrap_or(ahead.len())];
         let to = ahead.find(SSH2_END).map_or_else(|| body(bytes, from), |n| from + n + SSH2_END.len());
-        spans.push(Span { from: at, to, kind: Kind::PrivateKey });
+        spans.push(SecretSpan { from: at, to, kind: SecretKind::PrivateKey });
     }
     for (at, _) in text.match_indices("Private-Lines: ") {
-        spans.push(Span { from: at, to: self::body(bytes, at + 15), kind: Kind::PrivateKey });
+        spans.push(SecretSpan { from: at, to: self::body(bytes, at + 15), kind: SecretKind::PrivateKey });
     }
     for start in ["MII", "MHcCAQEE", "MC4CAQAwBQYDK2Vw"] {
         // What stands inside of a body is read once.
         let mut past = 0;
         for (at, _) in text.match_indices(start) {
-            if at >= past && super::begins_word(bytes, at) && is_der(&bytes[at..]) {
+            if at >= past && super::byte_scan::begins_word(bytes, at) && is_der(&bytes[at..]) {
                 past = self::body(bytes, at);
-                spans.push(Span { from: at, to: past, kind: Kind::PrivateKey });
+                spans.push(SecretSpan { from: at, to: past, kind: SecretKind::PrivateKey });
             }
         }
     }
@@ -64,10 +66,10 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
 /// The end of the label that begins at `from`, with its dashes, where it is that of a private key.
 fn label(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes();
-    let end = run(&bytes[..bytes.len().min(from + 64)], from, |b| b.is_ascii_alphanumeric() || b == b' ');
+    let end = run_end(&bytes[..bytes.len().min(from + 64)], from, |b| b.is_ascii_alphanumeric() || b == b' ');
     let label = &text[from..end];
     let private = label.contains("PRIVATE KEY") || label.starts_with("OpenVPN Static key");
-    private.then(|| run(bytes, end, |b| b == b'-'))
+    private.then(|| run_end(bytes, end, |b| b == b'-'))
 }
 
 /// Whether base64 is the beginning of a private key in DER: RSA, PKCS 8, EC, Ed25519.
@@ -87,19 +89,19 @@ pub(super) fn body(bytes: &[u8], from: usize) -> usize {
     let mut end = from;
     let mut at = from;
     loop {
-        let run_end = run(bytes, at, is_base64);
-        if run_end > at {
-            end = run_end;
+        let line_end = run_end(bytes, at, is_base64);
+        if line_end > at {
+            end = line_end;
         }
         let header = header(bytes, at);
         if let Some(header_end) = header {
             end = header_end;
-        } else if run_end == at && at != from {
+        } else if line_end == at && at != from {
             return end;
         }
         // The next line, if one follows, and what can stand before its text.
         let broken =
-            run(bytes, end, |b| matches!(b, b'\r' | b'\n' | b'\\' | b'"' | b'\'' | b'+' | b',' | b' '));
+            run_end(bytes, end, |b| matches!(b, b'\r' | b'\n' | b'\\' | b'"' | b'\'' | b'+' | b',' | b' '));
         let rest = &bytes[end..broken];
         let escaped = rest.windows(1).any(|w| w == b"\\") && matches!(bytes.get(broken), Some(b'n' | b'r'));
         let next = match (rest.contains(&b'\n'), escaped) {
@@ -109,7 +111,7 @@ pub(super) fn body(bytes: &[u8], from: usize) -> usize {
             (false, false) if rest.contains(&b' ') => broken,
             (false, false) => return end,
         };
-        let long = run(bytes, next, is_base64) - next;
+        let long = run_end(bytes, next, is_base64) - next;
         // A short line is the last of a body; a word of a sentence is not one.
         let last = long > 0
             && matches!(bytes.get(next + long), None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'\'' | b' '));
@@ -134,7 +136,7 @@ fn is_tail(run: &[u8]) -> bool {
 fn escapes(bytes: &[u8], from: usize) -> usize {
     let mut at = from + 1;
     while bytes.get(at) == Some(&b'\\') {
-        let letter = run(bytes, at, |b| b == b'\\');
+        let letter = run_end(bytes, at, |b| b == b'\\');
         match bytes.get(letter) {
             Some(b'n' | b'r') => at = letter + 1,
             _ => return at,
@@ -147,9 +149,10 @@ fn escapes(bytes: &[u8], from: usize) -> usize {
 fn start_of_text(bytes: &[u8], from: usize) -> usize {
     let limit = bytes.len().min(from + 24);
     let marks = |b: u8| matches!(b, b' ' | b'\t' | b'>' | b'|' | b'#' | b'*');
-    let at = run(&bytes[..limit], from, marks);
-    let digits = run(&bytes[..limit], at, |b| b.is_ascii_digit());
-    let arrow = run(&bytes[..limit], digits, |b| matches!(b, b'\t' | b':' | b'|' | b' ') || !b.is_ascii());
+    let at = run_end(&bytes[..limit], from, marks);
+    let digits = run_end(&bytes[..limit], at, |b| b.is_ascii_digit());
+    let arrow =
+        run_end(&bytes[..limit], digits, |b| matches!(b, b'\t' | b':' | b'|' | b' ') || !b.is_ascii());
     if digits > at && arrow > digits { arrow } else { at }
 }
 
@@ -158,7 +161,7 @@ fn header(bytes: &[u8], from: usize) -> Option<usize> {
     let names: [&[u8]; 6] =
         [b"Proc-Type: ", b"DEK-Info: ", b"Version: ", b"Comment: ", b"Hash: ", b"Private-MAC: "];
     let known = names.iter().any(|name| bytes[from.min(bytes.len())..].starts_with(name));
-    known.then(|| run(&bytes[..bytes.len().min(from + 200)], from, |b| b != b'\n' && b != b'\\'))
+    known.then(|| run_end(&bytes[..bytes.len().min(from + 200)], from, |b| b != b'\n' && b != b'\\'))
 }
 
 /// Where the lines of base64 before an end line begin, not before `floor`.

@@ -3,10 +3,12 @@
 
 use memchr::memmem;
 
-use super::names::{Class, class};
-use super::values::{How, Place, ValueQuoting, is_secret};
-use super::words::is_placeholder;
-use super::{Kind, Span, place, run};
+use super::SecretKind;
+use super::byte_scan::{offset_in, run_end};
+use super::placeholders::is_placeholder;
+use super::secret_names::{NameClass, name_class};
+use super::secret_spans::SecretSpan;
+use super::secret_values::{ValueContext, ValuePlace, ValueQuoting, is_secret};
 use crate::core::claude::prompts::end_of;
 use crate::core::text::safe_text::cut_bytes;
 
@@ -15,7 +17,7 @@ const LAYOUT_MAX: usize = 4096;
 /// The members of a private JSON web key: those of RSA and of elliptic curves, and a key of bytes.
 const PRIVATE_MEMBERS: [&str; 7] = ["\"d\"", "\"p\"", "\"q\"", "\"dp\"", "\"dq\"", "\"qi\"", "\"k\""];
 
-pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
     // What was looked at is not looked at again.
     let mut past = 0;
     for (at, _) in text.match_indices("\"kty\"") {
@@ -38,7 +40,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         // The name, and below it the password.
         let ahead = &text[at + "<auth-user-pass>\n".len()..];
         let password = ahead.split('\n').nth(1).map(str::trim).filter(|line| !line.starts_with('<'));
-        push(text, password, Kind::Password, spans);
+        push(text, password, SecretKind::Password, spans);
     }
     let mut past = 0;
     for (at, _) in text.match_indices("\n|") {
@@ -48,15 +50,15 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-fn push(text: &str, value: Option<&str>, kind: Kind, spans: &mut Vec<Span>) {
+fn push(text: &str, value: Option<&str>, kind: SecretKind, spans: &mut Vec<SecretSpan>) {
     if let Some(value) = value.filter(|value| value.len() >= 3 && !is_placeholder(value)) {
-        let from = place(text, value);
-        spans.push(Span { from, to: from + value.len(), kind });
+        let from = offset_in(text, value);
+        spans.push(SecretSpan { from, to: from + value.len(), kind });
     }
 }
 
 /// The private members of the JSON web key round `at`. Returns where it ends.
-fn web_key(text: &str, at: usize, spans: &mut Vec<Span>) -> usize {
+fn web_key(text: &str, at: usize, spans: &mut Vec<SecretSpan>) -> usize {
     let before = end_of(&text[..at], LAYOUT_MAX);
     let Some(open) = memchr::memrchr(b'{', before.as_bytes()) else { return at };
     let begin = at - before.len() + open;
@@ -65,17 +67,17 @@ fn web_key(text: &str, at: usize, spans: &mut Vec<Span>) -> usize {
     let found = |name: &&str| memmem::find(whole.as_bytes(), name.as_bytes()).map(|n| begin + n + name.len());
     for at in PRIVATE_MEMBERS.iter().filter_map(found) {
         let bytes = text.as_bytes();
-        let from = run(bytes, at, |b| matches!(b, b' ' | b':' | b'"'));
-        let to = run(bytes, from, |b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        let from = run_end(bytes, at, |b| matches!(b, b' ' | b':' | b'"'));
+        let to = run_end(bytes, from, |b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
         if to - from >= 20 {
-            push(text, Some(&text[from..to]), Kind::PrivateKey, spans);
+            push(text, Some(&text[from..to]), SecretKind::PrivateKey, spans);
         }
     }
     begin + whole.len()
 }
 
 /// The values of the lines below that are indented, each behind `joint`, of at least `least` bytes.
-fn below(text: &str, from: usize, joint: &str, least: usize, spans: &mut Vec<Span>) {
+fn below(text: &str, from: usize, joint: &str, least: usize, spans: &mut Vec<SecretSpan>) {
     for line in
         cut_bytes(&text[from..], LAYOUT_MAX).split('\n').take_while(|line| line.starts_with([' ', '\t']))
     {
@@ -85,7 +87,7 @@ fn below(text: &str, from: usize, joint: &str, least: usize, spans: &mut Vec<Spa
         let value = value.filter(|(name, value)| {
             !name.contains(' ') && value.len() >= least && !value.starts_with(' ') && !value.contains(' ')
         });
-        push(text, value.map(|(_, value)| value), Kind::Password, spans);
+        push(text, value.map(|(_, value)| value), SecretKind::Password, spans);
     }
 }
 
@@ -97,12 +99,12 @@ fn is_ruler(text: &str) -> bool {
 
 /// The cells of a table in columns whose head names a password, or a secret. The head ends at `at`. Returns
 /// where the rows end.
-fn columns(text: &str, at: usize, spans: &mut Vec<Span>) -> usize {
+fn columns(text: &str, at: usize, spans: &mut Vec<SecretSpan>) -> usize {
     let head = text[..at].rsplit('\n').next().unwrap_or_default();
-    let wanted: Vec<(usize, Class)> = (0..)
+    let wanted: Vec<(usize, NameClass)> = (0..)
         .zip(head.split('|'))
-        .filter_map(|(n, name)| Some((n, class(name.trim().trim_matches(['*', '`']).as_bytes())?)))
-        .filter(|(_, class)| matches!(class, Class::Password | Class::Secret | Class::Token))
+        .filter_map(|(n, name)| Some((n, name_class(name.trim().trim_matches(['*', '`']).as_bytes())?)))
+        .filter(|(_, class)| matches!(class, NameClass::Password | NameClass::Secret | NameClass::Token))
         .collect();
     if wanted.is_empty() {
         return at;
@@ -110,15 +112,15 @@ fn columns(text: &str, at: usize, spans: &mut Vec<Span>) -> usize {
     let mut end = at;
     let rows = cut_bytes(&text[at + 1..], LAYOUT_MAX).split('\n').take_while(|row| row.starts_with('|'));
     for (number, row) in rows.enumerate() {
-        end = place(text, row) + row.len();
+        end = offset_in(text, row) + row.len();
         if number == 0 {
             continue;
         }
         for (n, class) in &wanted {
             let cell = row.split('|').nth(*n).unwrap_or_default().trim().trim_matches('`');
-            let how = How { form: ValueQuoting::Bare, place: Place::Talk };
-            let kind = if *class == Class::Password { Kind::Password } else { Kind::Secret };
-            push(text, Some(cell).filter(|cell| is_secret(*class, cell, how)), kind, spans);
+            let context = ValueContext { quoting: ValueQuoting::Bare, place: ValuePlace::Sentence };
+            let kind = if *class == NameClass::Password { SecretKind::Password } else { SecretKind::Secret };
+            push(text, Some(cell).filter(|cell| is_secret(*class, cell, context)), kind, spans);
         }
     }
     end

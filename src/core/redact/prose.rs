@@ -1,229 +1,143 @@
-//! Secrets that somebody tells in a sentence, in other languages than English too: `das Passwort ist X`,
+//! Finds secrets that somebody writes in a sentence, in other languages than English too: `das Passwort ist X`,
 //! `contraseña: X`, `パスワードは X です`, `use admin:X for basic auth`.
 //!
-//! The words are data. A value must look like a password wherever it stands, because most sentences with such
-//! a word hold none: `Passwort ändern geht nicht`.
+//! Most sentences with such a word contain no secret (`Passwort ändern geht nicht`), so the value must look
+//! like a password wherever it stands. The words are data (`prose_words`).
 
 use memchr::memmem;
 
-use super::names::Class;
-use super::values::{How, Place, ValueQuoting, is_made_of_words, is_secret, is_told};
-use super::words::is_placeholder;
-use super::{Kind, Span, place};
+use super::SecretKind;
+use super::byte_scan::offset_in;
+use super::placeholders::is_placeholder;
+use super::prose_codes;
+use super::prose_words::{
+    AS_PASSWORD, ENGLISH, FILLERS, IN_SENTENCES, LINKS, LOGINS, PASSWORDS, PROOFS, TOKENS, VERBS, WHOSE,
+};
+use super::secret_names::NameClass;
+use super::secret_spans::SecretSpan;
+use super::secret_values::{
+    ValueContext, ValuePlace, ValueQuoting, is_made_of_words, is_secret, is_versioned_password,
+};
 use crate::core::claude::prompts::end_of;
 use crate::core::text::safe_text::cut_bytes;
 
-/// Words for a password, in small letters.
-const PASSWORDS: [&str; 42] = [
-    "parola", "parolă", "הסיסמה", "passwort", "kennwort", "mot de passe", "mdp", "clave", "lozinka",
-    "पासवर्ड", "رمز عبور", "گذرواژه", "contraseña", "contrasena", "clave de acceso", "senha", "palavra-passe",
-    "parola d'ordine", "hasło", "wachtwoord", "lösenord", "adgangskode", "passord", "salasana", "heslo",
-    "jelszó", "şifre", "kata sandi", "mật khẩu", "парол", "κωδικός", "סיסמה", "كلمة المرور", "كلمة السر",
-    "パスワード", "暗証番号", "密码", "密碼", "口令", "비밀번호", "암호", "รหัสผ่าน",
-];
-
-/// English words for a password, also where the sentence around them is in another language. In English most
-/// sentences with them hold none, and a verb must link the value.
-const ENGLISH: [&str; 3] = ["password", "passphrase", "passcode"];
-/// Such verbs.
-const VERBS: [&str; 12] = [
-    " is ", " ist ", " lautet ", " heißt ", " est ", " es ", " è ", " é ", " är ", " este ", " είναι ",
-    " היא ",
-];
-
-/// Words for a key or a token, of which only random characters are taken.
-const TOKENS: [&str; 27] = [
-    "unseal key", "totp seed", "otp seed", "2fa secret", "api-schlüssel", "api schlüssel",
-    "zugriffsschlüssel", "clé api", "clé d'api", "clave de api", "clave api", "chave de api", "chave api",
-    "chiave api", "klucz api", "api-sleutel", "api-nyckel", "ключ api", "api-ключ", "api ключ", "токен",
-    "секрет", "apiキー", "トークン", "api密钥", "密钥", "api 키",
-];
-
-/// What stands between such a word and its value.
-const LINKS: [&str; 37] = [
-    " are ", " este ", " είναι ", " היא ", ":", "c'est ", " je ", " है ", "：", "=", "＝", " lautet", " ist ",
-    " heißt ", " est ", " es ", " è ", " é ", " is ", " är ", " er ", " on ", " to ", " jest ", " это ",
-    " — ", " – ", " - ", " -> ", "は", "是", "为", "為", "는 ", "은 ", " là ", " هي ",
-];
-
-/// What stands before a name and its password: `login is root / X`.
-const LOGINS: [&str; 10] = [
-    "login", "credentials", "creds", "zugangsdaten", "identifiants", "credenciales", "credenciais", "логин",
-    "ログイン", "账号",
-];
-
-/// What may stand between a verb and the value.
-const FILLERS: [&str; 16] = [
-    "jetzt", "nun", "nur", "now", "still", "ahora", "maintenant", "ora", "adesso", "agora", "теперь",
-    "сейчас", "nu", "teraz", "nyní", "şimdi",
-];
-/// What begins the words that say whose password it is: `пароль для сервера X`.
-const WHOSE: [&str; 22] = [
-    "для", "от", "к", "до", "на", "з", "від", "von", "vom", "für", "fürs", "du", "de", "des", "del", "della",
-    "do", "da", "van", "voor", "för", "till",
-];
-
-/// What names a code that proves who somebody is, once.
-const CODES: [&str; 20] = [
-    "2fa",
-    "2fa code",
-    "2fa-code",
-    "mfa code",
-    "otp",
-    "otp code",
-    "totp",
-    "totp code",
-    "sms code",
-    "sms-code",
-    "one-time code",
-    "one-time password",
-    "verification code",
-    "security code",
-    "einmalcode",
-    "bestätigungscode",
-    "code de vérification",
-    "código de verificación",
-    "код подтверждения",
-    "验证码",
-];
-/// What names a payment card.
-const CARDS: [&str; 10] =
-    ["card", "visa", "mastercard", "amex", "karte", "kreditkarte", "tarjeta", "cartão", "carte", "карта"];
-/// What names the digits on its back.
-const CARD_CHECKS: [&str; 3] = ["cvc", "cvv", "cvv2"];
-/// How far the number of a card stands behind such a word at most, in bytes.
-const NEAR_CARD: usize = 30;
-/// Words of sentences about a passphrase: one of them, and it is no passphrase.
-const IN_SENTENCES: &str = "the and for not all any are was were has had have its our your their his her \
-     this that these those with without from into onto over under inside outside only also too \
-     now then than still yet just never always often again once twice one two three four \
-     five six seven eight ten more most less least long longer short shorter strong weak \
-     wrong empty plain clear text same other another old new secret safe hidden known \
-     visible random word words character characters letter letters digit digits case \
-     sensitive read write set get kept sent put lost gone there here where when why how \
-     who which what will would can could may might must should does did been being very \
-     quite enough required optional default stored because since until before after while \
-     each every both either neither part file disk vault keyring keychain login user \
-     everywhere nowhere anywhere everybody nobody everyone somebody someone good bad fine \
-     okay mandatory invalid valid unknown equal identical different broken";
-
 /// The longest text between a word and what links it to its value, in bytes.
 const GAP: usize = 60;
-/// What names the words that open a wallet.
-const WALLETS: [&str; 7] = [
-    "seed phrase", "recovery phrase", "backup phrase", "mnemonic", "wallet words", "seed words",
-    "recovery words",
-];
-/// How many such words there are: at least, and at most.
-const WALLET_WORDS: (usize, usize) = (12, 24);
-/// What names codes that each open an account once.
-const RECOVERY_CODES: [&str; 2] = ["recovery codes", "backup codes"];
-/// What stands behind a value and says that it is a password: `use X as the password`.
-const AS_PASSWORD: [&str; 8] = [
-    " as the password", " as password", " as my password", " as its password", " as the passphrase",
-    " als passwort", " comme mot de passe", " como contraseña",
-];
 /// How far a line is looked at on each side of such a word, in bytes.
-const AROUND: usize = 240;
+pub(super) const AROUND: usize = 240;
 
-/// Words that say how something is proven.
-const PROOFS: [&str; 2] = ["basic auth", "basic-auth"];
-
-/// Finds them.
-pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
-    let small = small_letters(text);
-    let is_plain = text.is_ascii();
-    // Most texts are ASCII, and have none of the words that are not.
-    let may_have = |word: &&&str| !is_plain || word.is_ascii();
-    // What follows on the line.
-    let behind = |at: usize| cut_bytes(&text[at..], AROUND).split('\n').next().unwrap_or_default();
-    for (words, class) in [(&PASSWORDS[..], Class::Password), (&TOKENS[..], Class::Token)] {
-        for at in words.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
-            push(text, value(behind(at), class), class, spans);
-        }
-    }
-    let words = PASSWORDS.iter().filter(may_have).chain(&ENGLISH);
-    for at in words.flat_map(|word| ends_of(&small, word)) {
-        push(text, on_the_next_line(cut_bytes(&text[at..], AROUND)), Class::Password, spans);
-    }
-    for at in ENGLISH.iter().flat_map(|word| ends_of(&small, word)) {
-        push(text, english(behind(at)), Class::Password, spans);
-    }
-    for at in LOGINS.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
-        push(text, behind_name(behind(at)), Class::Password, spans);
-    }
-    for at in ends_of(&small, "pw").filter(|at| small[..*at].ends_with("pw")) {
-        // Too short a word to say more.
-        let value = told_value(behind(at)).map(|(value, _)| value);
-        push(text, value.filter(|value| is_made_of_words(value)), Class::Password, spans);
-    }
-    for at in ends_of(&small, "pin") {
-        push(text, number(behind(at)), Class::Password, spans);
-    }
-    for at in ends_of(&small, "passphrase") {
-        push(text, phrase(behind(at)), Class::Password, spans);
-    }
-    for at in CODES.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
-        push(text, one_time_code(behind(at)), Class::Password, spans);
-    }
-    for at in CARDS.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
-        // The numbers of test cards are public, and of use.
-        let is_test = end_of(&small[..at], NEAR_CARD).contains("test");
-        push(text, card(behind(at)).filter(|_| !is_test), Class::Token, spans);
-    }
-    for at in CARD_CHECKS.iter().flat_map(|word| ends_of(&small, word)) {
-        push(text, card_check(behind(at)), Class::Token, spans);
-    }
-    for word in AS_PASSWORD.iter().filter(may_have) {
-        for at in memmem::find_iter(small.as_bytes(), word) {
-            let value = last_word(end_of(&text[..at], AROUND)).filter(|value| is_certain(value));
-            push(text, value.filter(|_| ends_a_clause(&small[at + word.len()..])), Class::Password, spans);
-        }
-    }
-    for at in ENGLISH.iter().flat_map(|word| ends_of(&small, word)) {
-        push(text, is_my_password(text, &small, at), Class::Password, spans);
-    }
-    for at in WALLETS.iter().flat_map(|word| ends_of(&small, word)) {
-        let words = words_in_a_row(cut_bytes(&text[at..], 2 * AROUND), WALLET_WORDS.1, |word| {
-            (3..=8).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_lowercase())
-        });
-        push(
-            text,
-            words.filter(|(_, n)| *n >= WALLET_WORDS.0).map(|(words, _)| words),
-            Class::Password,
-            spans,
-        );
-    }
-    for at in RECOVERY_CODES.iter().flat_map(|word| ends_of(&small, word)) {
-        let codes = words_in_a_row(cut_bytes(&text[at..], 2 * AROUND), usize::MAX, |word| {
-            (4..=24).contains(&word.len())
-                && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-                && word.bytes().any(|b| b.is_ascii_digit())
-        });
-        push(text, codes.filter(|(_, n)| *n >= 3).map(|(codes, _)| codes), Class::Password, spans);
-    }
-    for at in ends_of(&small, "2fa secret").chain(ends_of(&small, "totp secret")) {
-        let is_group = |word: &str| {
-            word.len() == 4 && word.bytes().all(|b| b.is_ascii_alphabetic() || matches!(b, b'2'..=b'7'))
-        };
-        let groups = words_in_a_row(behind(at), usize::MAX, is_group);
-        let has_digit = |words: &&str| words.bytes().any(|b| b.is_ascii_digit());
-        let groups = groups.filter(|(_, n)| *n >= 4).map(|(words, _)| words).filter(has_digit);
-        push(text, groups, Class::Token, spans);
-    }
-    for at in PROOFS.iter().flat_map(|word| ends_of(&small, word)) {
+pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
+    let prose = Prose::of(text);
+    passwords(&prose, spans);
+    verb_sentences(&prose, spans);
+    prose_codes::find(&prose, spans);
+    for at in prose.ends_of(&PROOFS) {
         let before = end_of(&text[..at], AROUND).rsplit('\n').next().unwrap_or_default();
-        for word in before.split_whitespace().chain(behind(at).split_whitespace()) {
-            push(text, pair(word), Class::Password, spans);
+        for word in before.split_whitespace().chain(prose.rest_of_line(at).split_whitespace()) {
+            prose.push(pair(word), NameClass::Password, spans);
         }
     }
 }
 
-fn push(text: &str, value: Option<&str>, class: Class, spans: &mut Vec<Span>) {
-    let Some(value) = value else { return };
-    let from = place(text, value);
-    let kind = if class == Class::Password { Kind::Password } else { Kind::Secret };
-    spans.push(Span { from, to: from + value.len(), kind });
+/// Words for a password or a token with the value behind them.
+fn passwords(prose: &Prose<'_>, spans: &mut Vec<SecretSpan>) {
+    for (words, class) in [(&PASSWORDS[..], NameClass::Password), (&TOKENS[..], NameClass::Token)] {
+        for at in prose.ends_of(words) {
+            prose.push(value(prose.rest_of_line(at), class), class, spans);
+        }
+    }
+    for at in prose.ends_of(&PASSWORDS).chain(prose.ends_of(&ENGLISH)) {
+        let ahead = cut_bytes(&prose.text[at..], AROUND);
+        prose.push(on_the_next_line(ahead), NameClass::Password, spans);
+    }
+    for at in prose.ends_of(&LOGINS) {
+        prose.push(behind_name(prose.rest_of_line(at)), NameClass::Password, spans);
+    }
+    // `pw` is too short a word to be the beginning of a longer one, or to tell more than its value does.
+    for at in prose.ends_of(&["pw"]).filter(|at| prose.small[..*at].ends_with("pw")) {
+        let value = leading_value(prose.rest_of_line(at)).map(|(value, _)| value);
+        prose.push(value.filter(|value| is_made_of_words(value)), NameClass::Password, spans);
+    }
+}
+
+/// Sentences in which a verb links the value with an English word for a password.
+fn verb_sentences(prose: &Prose<'_>, spans: &mut Vec<SecretSpan>) {
+    let Prose { text, small, .. } = prose;
+    for at in prose.ends_of(&ENGLISH) {
+        prose.push(english(prose.rest_of_line(at)), NameClass::Password, spans);
+        prose.push(is_my_password(text, small, at), NameClass::Password, spans);
+    }
+    for at in prose.ends_of(&["passphrase"]) {
+        prose.push(phrase(prose.rest_of_line(at)), NameClass::Password, spans);
+    }
+    for word in AS_PASSWORD.iter().filter(|word| prose.may_have(word)) {
+        for at in memmem::find_iter(small.as_bytes(), word) {
+            let value = last_word(end_of(&text[..at], AROUND)).filter(|value| is_certain(value));
+            let value = value.filter(|_| ends_a_clause(&small[at + word.len()..]));
+            prose.push(value, NameClass::Password, spans);
+        }
+    }
+}
+
+/// A text in which words are looked for.
+pub(super) struct Prose<'a> {
+    pub(super) text: &'a str,
+    /// The text in small letters, byte for byte.
+    pub(super) small: String,
+    pairs: BytePairs,
+}
+
+impl<'a> Prose<'a> {
+    fn of(text: &'a str) -> Self {
+        let small = small_letters(text);
+        let pairs = BytePairs::of(&small);
+        Self { text, small, pairs }
+    }
+
+    /// Whether the text can contain the word. To search a short text for each of 200 words costs more than to
+    /// read it once.
+    fn may_have(&self, word: &str) -> bool {
+        self.pairs.have_all_of(word)
+    }
+
+    /// Where each of the words ends, in bytes of the text.
+    pub(super) fn ends_of<'b>(&'b self, words: &'b [&str]) -> impl Iterator<Item = usize> + 'b {
+        words.iter().filter(|word| self.may_have(word)).flat_map(|word| ends_of(&self.small, word))
+    }
+
+    /// What follows on the line of `at`, cut at [`AROUND`] bytes.
+    pub(super) fn rest_of_line(&self, at: usize) -> &'a str {
+        cut_bytes(&self.text[at..], AROUND).split('\n').next().unwrap_or_default()
+    }
+
+    pub(super) fn push(&self, value: Option<&str>, class: NameClass, spans: &mut Vec<SecretSpan>) {
+        let Some(value) = value else { return };
+        let from = offset_in(self.text, value);
+        let kind = if class == NameClass::Password { SecretKind::Password } else { SecretKind::Secret };
+        spans.push(SecretSpan { from, to: from + value.len(), kind });
+    }
+}
+
+/// The pairs of bytes that follow each other in a text, a bit for each.
+struct BytePairs(Vec<u64>);
+
+impl BytePairs {
+    fn of(text: &str) -> Self {
+        let mut bits = vec![0; (1 << 16) / 64];
+        for (at, bit) in text.as_bytes().windows(2).map(Self::place) {
+            bits[at] |= bit;
+        }
+        Self(bits)
+    }
+
+    fn place(pair: &[u8]) -> (usize, u64) {
+        let pair = usize::from(pair[0]) << 8 | usize::from(pair[1]);
+        (pair / 64, 1 << (pair % 64))
+    }
+
+    fn have_all_of(&self, word: &str) -> bool {
+        word.as_bytes().windows(2).map(Self::place).all(|(at, bit)| self.0[at] & bit != 0)
+    }
 }
 
 /// The text in small letters, byte for byte: a letter whose small form has another length stays.
@@ -268,9 +182,9 @@ fn ends_of<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a
 }
 
 /// The secret behind a word of this class; `rest` is the rest of its line.
-fn value(rest: &str, class: Class) -> Option<&str> {
+fn value(rest: &str, class: NameClass) -> Option<&str> {
     linked(rest, class, &LINKS).or_else(|| whose(rest)).or_else(|| {
-        let (value, form) = told_value(rest)?;
+        let (value, form) = leading_value(rest)?;
         is_secret_word(class, value, form).then_some(value)
     })
 }
@@ -282,7 +196,7 @@ fn is_certain(value: &str) -> bool {
 }
 
 /// The secret behind one of these links.
-fn linked<'a>(rest: &'a str, class: Class, links: &[&str]) -> Option<&'a str> {
+fn linked<'a>(rest: &'a str, class: NameClass, links: &[&str]) -> Option<&'a str> {
     let ahead = cut_bytes(rest, GAP);
     let (at, len) = links.iter().filter_map(|link| ahead.find(link).map(|at| (at, link.len()))).min()?;
     let is_plain =
@@ -290,34 +204,35 @@ fn linked<'a>(rest: &'a str, class: Class, links: &[&str]) -> Option<&'a str> {
     if !ahead[..at].chars().all(is_plain) {
         return None;
     }
-    let (mut value, mut form) = told_value(&rest[at + len..])?;
+    let (mut value, mut form) = leading_value(&rest[at + len..])?;
     if FILLERS.contains(&value) {
-        let behind = &rest[place(rest, value) + value.len()..];
-        (value, form) = told_value(behind)?;
+        let behind = &rest[offset_in(rest, value) + value.len()..];
+        (value, form) = leading_value(behind)?;
     }
-    let is_next = ahead[..at].trim().is_empty() && class == Class::Password;
+    let is_next = ahead[..at].trim().is_empty() && class == NameClass::Password;
     // `пароль от почты: X`.
     let first = ahead[..at].split_whitespace().next().unwrap_or_default();
-    let is_named = WHOSE.contains(&first) && ahead[at..].starts_with([':', '：']) && class == Class::Password;
+    let is_named =
+        WHOSE.contains(&first) && ahead[at..].starts_with([':', '：']) && class == NameClass::Password;
     if is_named && is_certain(value) && !is_placeholder(value) && !value.contains('/') {
         return Some(value);
     }
-    (is_next && is_told(value) || is_secret_word(class, value, form)).then_some(value)
+    (is_next && is_versioned_password(value) || is_secret_word(class, value, form)).then_some(value)
 }
 
 /// The last word behind those that say whose password it is: `пароль для сервера X`.
 fn whose(rest: &str) -> Option<&str> {
     let (first, rest) = rest.trim_start().split_once(' ')?;
     let (_, rest) = rest.trim_start().split_once(' ').filter(|_| WHOSE.contains(&first))?;
-    let (value, form) = told_value(rest)?;
+    let (value, form) = leading_value(rest)?;
     let is_last = rest.trim().trim_end_matches(['.', ',', ';']) == value;
-    (is_last && is_certain(value) && is_secret_word(Class::Password, value, form)).then_some(value)
+    (is_last && is_certain(value) && is_secret_word(NameClass::Password, value, form)).then_some(value)
 }
 
 /// The secret behind an English word and a verb, where at most the words that say whose it is stand between.
 fn english(rest: &str) -> Option<&str> {
-    let value = linked(rest, Class::Password, &VERBS).filter(|value| is_certain(value))?;
-    let gap = rest[..place(rest, value)].trim_start();
+    let value = linked(rest, NameClass::Password, &VERBS).filter(|value| is_certain(value))?;
+    let gap = rest[..offset_in(rest, value)].trim_start();
     let first = gap.split_whitespace().next().unwrap_or_default();
     // `the password is X` is an assignment, and found there.
     let is_foreign = VERBS.iter().skip(1).any(|verb| gap.trim_end() == verb.trim());
@@ -355,30 +270,6 @@ fn is_my_password<'a>(text: &'a str, small: &str, at: usize) -> Option<&'a str> 
     last_word(&text[from..from + n]).filter(|value| is_short && is_certain(value))
 }
 
-/// The words of this kind that follow a name one after the other, with their number: behind a link, on one
-/// line or one on each. Numbers of a list may stand before them.
-fn words_in_a_row(rest: &str, most: usize, is_one: impl Fn(&str) -> bool) -> Option<(&str, usize)> {
-    let start = LINKS.iter().find_map(|link| rest.strip_prefix(link)).unwrap_or(rest);
-    let is_number =
-        |word: &str| word.ends_with(['.', ')']) && word[..word.len() - 1].bytes().all(|b| b.is_ascii_digit());
-    let mut found: Option<(usize, usize, usize)> = None;
-    for word in start.split([' ', '\n', '\r', '\t', ',', '"', '\'']).filter(|word| !word.is_empty()) {
-        if is_number(word) || matches!(word, "-" | "*" | "=" | ":") {
-            continue;
-        }
-        let word = word.trim_end_matches('.');
-        if !is_one(word) || found.is_some_and(|(_, _, n)| n == most) {
-            break;
-        }
-        let at = place(rest, word);
-        found = Some(match found {
-            None => (at, at + word.len(), 1),
-            Some((from, _, n)) => (from, at + word.len(), n + 1),
-        });
-    }
-    found.map(|(from, to, n)| (&rest[from..to], n))
-}
-
 /// The word that is the whole next line, where nothing follows on this one but a colon or a verb:
 /// `my password is\nX`.
 fn on_the_next_line(ahead: &str) -> Option<&str> {
@@ -391,7 +282,7 @@ fn on_the_next_line(ahead: &str) -> Option<&str> {
     let is_short = words.split_whitespace().count() <= 3 && !words.contains(['.', ';', '{', '"', '/']);
     // A line that is cut may go on.
     let (line, _) = below.split_once('\n').or_else(|| (ahead.len() < AROUND - 4).then_some((below, "")))?;
-    let (value, form) = told_value(line).filter(|_| is_linked && is_short)?;
+    let (value, form) = leading_value(line).filter(|_| is_linked && is_short)?;
     let is_all = line.trim().trim_matches(['"', '`', '\'']) == value;
     let is_digest = value.len() >= 7 && value.bytes().all(|b| b.is_ascii_hexdigit());
     let is_file = value.contains(['/', '\\', '(', '{', '<', '='])
@@ -401,20 +292,20 @@ fn on_the_next_line(ahead: &str) -> Option<&str> {
     // A list of fields has a word on each line.
     let is_certain = !rest.trim().is_empty()
         || is_certain(value) && value.bytes().any(|b| b.is_ascii_punctuation() && b != b'_');
-    (is_all && is_certain && !is_digest && !is_file && is_secret_word(Class::Password, value, form))
+    (is_all && is_certain && !is_digest && !is_file && is_secret_word(NameClass::Password, value, form))
         .then_some(value)
 }
 
-fn is_secret_word(class: Class, value: &str, form: ValueQuoting) -> bool {
+fn is_secret_word(class: NameClass, value: &str, form: ValueQuoting) -> bool {
     // A long word of a sentence is none, and where words are not set apart a value is in another script.
     let is_word = value.chars().all(|c| c.is_alphabetic() || c == '-') && !is_made_of_words(value)
         || form == ValueQuoting::Bare && value.starts_with(|c: char| c >= '\u{e00}');
-    !is_word && is_secret(class, value, How { form, place: Place::Talk })
+    !is_word && is_secret(class, value, ValueContext { quoting: form, place: ValuePlace::Sentence })
 }
 
 /// The word that begins here, and how it is written: without the quotes round it, and without what ends a
 /// sentence.
-fn told_value(rest: &str) -> Option<(&str, ValueQuoting)> {
+fn leading_value(rest: &str) -> Option<(&str, ValueQuoting)> {
     let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '：' | '*'));
     const QUOTES: [(char, char); 9] = [
         ('"', '"'),
@@ -455,9 +346,9 @@ fn behind_name(rest: &str) -> Option<&str> {
     let len = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '@')))?;
     let rest = rest[len..].trim_start();
     let rest = rest.strip_prefix(['/', ':']).filter(|rest| len > 0 && !rest.starts_with('/'))?;
-    let (value, form) = told_value(rest)?;
+    let (value, form) = leading_value(rest)?;
     let is_told_so = linked.is_some() || is_certain(value) || is_made_of_words(value);
-    (is_told_so && is_secret_word(Class::Password, value, form)).then_some(value)
+    (is_told_so && is_secret_word(NameClass::Password, value, form)).then_some(value)
 }
 
 /// `admin:X` as a word of a sentence about basic authentication.
@@ -467,30 +358,20 @@ fn pair(word: &str) -> Option<&str> {
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'@'));
     let value = value.trim_end_matches(['.', '"', '\'', '`']);
-    let how = How { form: ValueQuoting::Argument, place: Place::Talk };
+    let context = ValueContext { quoting: ValueQuoting::Argument, place: ValuePlace::Sentence };
     // `Kranich_77` could be a word with a version, `1.25-alpine` and `18-alpine` are.
     let is_versioned = value.len() >= 6
         && value.starts_with(|c: char| c.is_ascii_alphabetic())
         && value.bytes().any(|b| b.is_ascii_digit())
         && !value.contains('/')
         && !is_placeholder(value);
-    let is_password = is_versioned || !value.starts_with('/') && is_secret(Class::Password, value, how);
+    let is_password =
+        is_versioned || !value.starts_with('/') && is_secret(NameClass::Password, value, context);
     (is_name && is_password).then_some(value)
 }
 
-/// The digits in `my pin is 4471` and `the pin of the safe is 4471-88`. A pin of a chip is not told in this
-/// way: `pin 8`, `pin: 4711 must blink`; and a version has a year or a point.
-fn number(rest: &str) -> Option<&str> {
-    let rest = behind_verb(rest)?;
-    let value = digits(rest, '-');
-    let count = value.bytes().filter(u8::is_ascii_digit).count();
-    let is_date = value.contains('-') && (value.starts_with("19") || value.starts_with("20"));
-    ((4..=8).contains(&count) && value.matches('-').count() <= 1 && !is_date && is_all(rest, value))
-        .then_some(value)
-}
-
 /// What follows a verb, where at most the words that say whose it is stand before it.
-fn behind_verb(rest: &str) -> Option<&str> {
+pub(super) fn behind_verb(rest: &str) -> Option<&str> {
     let ahead = cut_bytes(rest, GAP);
     let (at, len) = VERBS.iter().filter_map(|verb| Some((ahead.find(verb)?, verb.len()))).min()?;
     let gap = ahead[..at].trim();
@@ -498,29 +379,6 @@ fn behind_verb(rest: &str) -> Option<&str> {
     let says_whose = gap.is_empty() || matches!(first, "of" | "for") || WHOSE.contains(&first);
     let is_plain = gap.chars().all(|c| c.is_alphabetic() || c == ' ') && gap.split(' ').count() <= 4;
     (says_whose && is_plain).then(|| &rest[at + len..])
-}
-
-/// The digits at the beginning of a text, with at most one of these between two of them.
-fn digits(text: &str, between: char) -> &str {
-    let mut end = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '0'..='9' => end = at + 1,
-            c if c == between && end == at => {}
-            _ => break,
-        }
-    }
-    &text[..end]
-}
-
-/// Whether a number ends with `value`: it is no part of a word, a longer number or a version.
-fn is_all(rest: &str, value: &str) -> bool {
-    let mut behind = rest[value.len()..].chars();
-    match behind.next() {
-        Some('.' | ',') => !behind.next().is_some_and(|c| c.is_ascii_digit()),
-        Some(c) => !(c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | ':')),
-        None => true,
-    }
 }
 
 /// The words of a passphrase: `the passphrase for the key is correct horse battery`. All words of the
@@ -533,52 +391,15 @@ fn phrase(rest: &str) -> Option<&str> {
         false => rest.split(['.', ',', ';', '\n']).next()?.trim_end(),
     };
     let words = value.split_whitespace();
-    ((3..=12).contains(&words.clone().count()) && words.clone().all(is_of_its_own)).then_some(value)
+    ((3..=12).contains(&words.clone().count()) && words.clone().all(is_passphrase_word)).then_some(value)
 }
 
 /// Whether a word says something by itself, as those of a passphrase do.
-pub(super) fn is_of_its_own(word: &str) -> bool {
+pub(super) fn is_passphrase_word(word: &str) -> bool {
     (3..=10).contains(&word.len())
         && word.bytes().all(|b| b.is_ascii_lowercase())
         && !["ed", "ing", "ly"].iter().any(|end| word.ends_with(end))
         && !IN_SENTENCES.split_whitespace().any(|known| known == word)
-}
-
-/// The digits in `the 2fa code is 481 223`. Those that everybody takes for an example are none.
-fn one_time_code(rest: &str) -> Option<&str> {
-    let rest = LINKS.iter().find_map(|link| rest.strip_prefix(link))?.trim_start();
-    let between = if digits(rest, ' ').contains(' ') { ' ' } else { '-' };
-    let value = digits(rest, between);
-    let parts: Vec<&str> = value.split(between).collect();
-    let is_even = parts.len() <= 2 && parts.iter().all(|part| part.len() == parts[0].len());
-    let figures: String = parts.concat();
-    let is_example = "0123456789".contains(&figures) || super::values::distinct(&figures) < 3;
-    ((6..=8).contains(&figures.len()) && is_even && !is_example && is_all(rest, value)).then_some(value)
-}
-
-/// The number of a payment card on the same line.
-fn card(rest: &str) -> Option<&str> {
-    let at = cut_bytes(rest, NEAR_CARD).find(|c: char| c.is_ascii_digit())?;
-    let (before, rest) = rest.split_at(at);
-    let between = if digits(rest, ' ').contains(' ') { ' ' } else { '-' };
-    let value = digits(rest, between);
-    let figures: Vec<u8> = value.bytes().filter(u8::is_ascii_digit).map(|b| b - b'0').collect();
-    // The check digit of Luhn.
-    let sum: u32 = (0..)
-        .zip(figures.iter().rev())
-        .map(|(at, digit)| u32::from(*digit) * (1 + at % 2))
-        .map(|twice| twice / 10 + twice % 10)
-        .sum();
-    let is_card =
-        (13..=19).contains(&figures.len()) && (2..=6).contains(&figures[0]) && sum.is_multiple_of(10);
-    (is_card && !before.to_lowercase().contains("test") && is_all(rest, value)).then_some(value)
-}
-
-/// The three or four digits behind `cvc`.
-fn card_check(rest: &str) -> Option<&str> {
-    let rest = LINKS.iter().find_map(|link| rest.strip_prefix(link)).unwrap_or(rest).trim_start();
-    let value = digits(rest, '-');
-    ((3..=4).contains(&value.len()) && is_all(rest, value)).then_some(value)
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! What stands round a name on its line, and before the text of the next one.
 
-use super::Finder;
+use super::assignment_finder::AssignmentFinder;
 
 /// The most bytes that can stand before a name at the beginning of its line.
 const PREFIX: usize = 120;
 
-impl Finder<'_> {
+impl AssignmentFinder<'_> {
     /// Past what can stand before the text of a line: the mark of a diff or of a quote, a number, an indent,
     /// a quote.
-    pub(super) fn marks(&self, at: usize) -> usize {
+    pub(super) fn skip_line_prefix(&self, at: usize) -> usize {
         let at = self.skip(at, |b| {
             b.is_ascii_whitespace() || matches!(b, b'>' | b'#' | b'+' | b'-' | b'|' | b'"' | b'\\')
         });
@@ -26,7 +26,7 @@ impl Finder<'_> {
     }
 
     /// Past what a name may have behind it: `NAME (from .env): X`, `Name { get; set; } = X`, `NAME --body X`.
-    pub(super) fn aside(&self, at: usize) -> usize {
+    pub(super) fn skip_annotation(&self, at: usize) -> usize {
         let rest = &self.bytes[at..self.bytes.len().min(at + 32)];
         let close = match rest.first() {
             Some(b'(') => b')',

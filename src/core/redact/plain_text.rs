@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use super::Span;
+use super::secret_spans::SecretSpan;
 use crate::core::text::visible::is_hidden;
 
 /// How the character before a code may be written.
@@ -20,7 +20,7 @@ const LONGEST: usize = 40;
 const LONGEST_LINK: usize = 2048;
 
 /// A text without colour codes.
-pub(super) struct Plain<'a> {
+pub(super) struct PlainText<'a> {
     /// What is left.
     pub(super) text: Cow<'a, str>,
     /// Where a piece begins: in what is left, and in the text as it was.
@@ -28,13 +28,13 @@ pub(super) struct Plain<'a> {
 }
 
 /// Takes the codes out.
-pub(super) fn plain(text: &str) -> Plain<'_> {
+pub(super) fn without_colours(text: &str) -> PlainText<'_> {
     without(text, memchr::memchr2_iter(0x1b, b'\\', text.as_bytes()), code)
-        .unwrap_or(Plain { text: Cow::Borrowed(text), pieces: vec![(0, 0)] })
+        .unwrap_or(PlainText { text: Cow::Borrowed(text), pieces: vec![(0, 0)] })
 }
 
 /// Takes the codes and the characters out that nobody sees; `None` if there are none of the latter.
-pub(super) fn without_hidden(text: &str) -> Option<Plain<'_>> {
+pub(super) fn without_hidden(text: &str) -> Option<PlainText<'_>> {
     let starts = text.char_indices().filter(|(_, c)| *c == '\\' || !(' '..='~').contains(c));
     let mut any = false;
     let plain = without(text, starts.map(|(at, _)| at), |text, at| {
@@ -50,7 +50,7 @@ fn without<'a>(
     text: &'a str,
     starts: impl Iterator<Item = usize>,
     mut end_of: impl FnMut(&str, usize) -> Option<usize>,
-) -> Option<Plain<'a>> {
+) -> Option<PlainText<'a>> {
     let mut out = String::new();
     let mut pieces = vec![(0, 0)];
     let mut from = 0;
@@ -64,7 +64,7 @@ fn without<'a>(
         from = to;
     }
     out.push_str(&text[from..]);
-    (from > 0).then_some(Plain { text: Cow::Owned(out), pieces })
+    (from > 0).then_some(PlainText { text: Cow::Owned(out), pieces })
 }
 
 /// The end of the character at `at`, or of its escape in JSON, if nobody sees it and it ends no word. Those
@@ -130,14 +130,14 @@ fn link(text: &str, from: usize) -> Option<usize> {
     None
 }
 
-impl Plain<'_> {
+impl PlainText<'_> {
     /// `span` of what is left, in the text as it was.
-    pub(super) fn back(&self, span: Span) -> Span {
+    pub(super) fn original(&self, span: SecretSpan) -> SecretSpan {
         let place = |at: usize| {
             let (from, was) = self.pieces[self.pieces.partition_point(|(from, _)| *from <= at) - 1];
             was + at - from
         };
-        Span { from: place(span.from), to: place(span.to - 1) + 1, kind: span.kind }
+        SecretSpan { from: place(span.from), to: place(span.to - 1) + 1, kind: span.kind }
     }
 }
 

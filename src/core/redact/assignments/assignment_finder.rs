@@ -1,19 +1,13 @@
-//! Values that are assigned to a name, in whatever language: `NAME=value`, `"name": "value"`, `--name value`,
-//! `<name>value</name>`, `name = Some("value")`, `define('NAME', 'value')`, `the password is value`.
-//!
-//! Quotes may be escaped, as JSON within JSON has them. A value ends at the quote that opened it, or, without
-//! one, at white space; where it does not stand on a line of its own, at the next comma, semicolon, ampersand
-//! or bracket too.
+//! Finds each name, and the value that is assigned to it.
 
-mod assigned_line;
-mod ends;
-
-use super::names::{Class, class};
-use super::values::{How, Place, ValueQuoting, is_secret, is_unspeakable};
-use super::{Kind, Span, run};
+use super::super::SecretKind;
+use super::super::byte_scan::run_end;
+use super::super::secret_names::{NameClass, name_class};
+use super::super::secret_spans::SecretSpan;
+use super::super::secret_values::{ValueContext, ValuePlace, ValueQuoting, is_secret, is_unpronounceable};
 
 /// The most bytes between a name and its value.
-const BRIDGE: usize = 64;
+pub(super) const BRIDGE: usize = 64;
 /// What stands behind a name in a property list.
 const PLIST_KEY_END: &[u8] = b"</key>";
 /// How a shell is asked for what a command writes.
@@ -21,8 +15,9 @@ const ECHO: &[u8] = b"$(echo ";
 /// How many names may share the end of their value.
 const NESTED: u32 = 8;
 
-pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
-    let mut finder = Finder { text, bytes: text.as_bytes(), bare_until: (0, 0), stop_until: (0, 0) };
+pub(in super::super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
+    let mut finder =
+        AssignmentFinder { text, bytes: text.as_bytes(), bare_until: (0, 0), stop_until: (0, 0) };
     let mut at = 0;
     // How many values that were none ended at the same place: names without end in one run are not all looked
     // at.
@@ -31,49 +26,53 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         at = to;
         let from = finder.words_before(from, to);
         // `AUTH X`, as Redis has it.
-        let begins =
-            |finder: &Finder<'_>| finder.begins_line(from) || from > 0 && finder.bytes[from - 1] == b'"';
+        let begins = |finder: &AssignmentFinder<'_>| {
+            finder.begins_line(from) || from > 0 && finder.bytes[from - 1] == b'"'
+        };
         let auth = &finder.bytes[from..to] == b"AUTH" && begins(&finder);
-        let Some(class) = (if auth { Some(Class::Password) } else { class(&finder.bytes[from..to]) }) else {
+        let Some(class) =
+            (if auth { Some(NameClass::Password) } else { name_class(&finder.bytes[from..to]) })
+        else {
             continue;
         };
-        let values = [finder.value(from, to, class), finder.paired(from, to)];
+        let values = [finder.value(from, to, class), finder.value_beside_name(from, to)];
         for value in values.into_iter().flatten() {
             same = if same.0 == value.to { (value.to, same.1 + 1) } else { (value.to, 1) };
             if same.1 <= NESTED
                 && value.from < value.to
-                && is_secret(class, &text[value.from..value.to], value.how)
+                && is_secret(class, &text[value.from..value.to], value.context)
             {
-                let kind = if class == Class::Password { Kind::Password } else { Kind::Secret };
-                spans.push(Span { from: value.from, to: value.to, kind });
+                let kind =
+                    if class == NameClass::Password { SecretKind::Password } else { SecretKind::Secret };
+                spans.push(SecretSpan { from: value.from, to: value.to, kind });
                 at = at.max(value.to);
             }
         }
     }
 }
 
-struct AssignedValue {
-    from: usize,
-    to: usize,
-    how: How,
+pub(super) struct AssignedValue {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) context: ValueContext,
 }
 
-struct Finder<'a> {
-    text: &'a str,
-    bytes: &'a [u8],
+pub(super) struct AssignmentFinder<'a> {
+    pub(super) text: &'a str,
+    pub(super) bytes: &'a [u8],
     /// The last run of a value without quotes: what begins in it ends where it ends, and it is not read
     /// twice.
-    bare_until: (usize, usize),
+    pub(super) bare_until: (usize, usize),
     /// The same for where such a value stops within other text.
-    stop_until: (usize, usize),
+    pub(super) stop_until: (usize, usize),
 }
 
-impl Finder<'_> {
+impl AssignmentFinder<'_> {
     /// The next name at or after `at`.
     fn name(&self, at: usize) -> Option<(usize, usize)> {
         let in_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
         let from = at + self.bytes.get(at..)?.iter().position(|b| in_name(*b))?;
-        let to = run(self.bytes, from, in_name);
+        let to = run_end(self.bytes, from, in_name);
         // The letter of an escaped line break sticks to the name.
         let escaped =
             from > 0 && self.bytes[from - 1] == b'\\' && matches!(self.bytes[from], b'n' | b'r' | b't');
@@ -101,16 +100,16 @@ impl Finder<'_> {
         start
     }
 
-    fn byte(&self, at: usize) -> u8 {
+    pub(super) fn byte(&self, at: usize) -> u8 {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
-    fn skip(&self, at: usize, set: impl Fn(u8) -> bool) -> usize {
+    pub(super) fn skip(&self, at: usize, set: impl Fn(u8) -> bool) -> usize {
         let end = self.bytes.len().min(at + BRIDGE);
-        if at >= end { at } else { run(&self.bytes[..end], at, set) }
+        if at >= end { at } else { run_end(&self.bytes[..end], at, set) }
     }
 
-    fn value(&mut self, from: usize, to: usize, class: Class) -> Option<AssignedValue> {
+    fn value(&mut self, from: usize, to: usize, class: NameClass) -> Option<AssignedValue> {
         let closed = self.skip(to, |b| matches!(b, b'"' | b'\'' | b'`' | b'\\' | b']' | b'*'));
         let quoted_name = closed > to;
         let spaced = self.skip(closed, |b| b == b' ' || b == b'\t');
@@ -127,15 +126,15 @@ impl Finder<'_> {
         // A pair of a connection string or of a query.
         let pair = from > 0 && matches!(self.bytes[from - 1], b';' | b'?' | b'&');
         let place = |tight: bool| match (begins_line, tight) {
-            _ if flag => Place::Flag,
-            (false, true) if pair => Place::Pair,
+            _ if flag => ValuePlace::Flag,
+            (false, true) if pair => ValuePlace::Pair,
             // All that a string holds.
-            (false, true) if in_quotes && !quoted_name => Place::Line,
-            (true, true) if shell => Place::Shell,
-            (true, _) => Place::Line,
-            (false, _) => Place::Inside,
+            (false, true) if in_quotes && !quoted_name => ValuePlace::Line,
+            (true, true) if shell => ValuePlace::Shell,
+            (true, _) => ValuePlace::Line,
+            (false, _) => ValuePlace::Inline,
         };
-        if class == Class::Phrase {
+        if class == NameClass::Phrase {
             return self.phrase(spaced);
         }
         // The directory in which a shell is, and the one before it.
@@ -143,24 +142,24 @@ impl Finder<'_> {
         if is_directory && self.byte(to) == b'=' && !pair {
             return None;
         }
-        let spaced = self.aside(spaced);
+        let spaced = self.skip_annotation(spaced);
         match (self.byte(spaced), self.byte(spaced + 1)) {
-            (b'=', b'=' | b'>' | b'~') => self.behind(spaced + 2, place(false)),
-            (b'=', _) => self.behind(spaced + 1, place(spaced == to)),
-            (b':', b'=') | (b'?', b':' | b'=') | (b'+', b'=') => self.behind(spaced + 2, place(false)),
-            (b'|', b'|') | (b'?', b'?') => self.behind(spaced + 2, place(false)),
-            (b'{', _) if quoted_name => self.default(spaced),
-            (b')', b'.') if quoted_name && (in_quotes || selector) => self.method(spaced + 2),
+            (b'=', b'=' | b'>' | b'~') => self.value_after(spaced + 2, place(false)),
+            (b'=', _) => self.value_after(spaced + 1, place(spaced == to)),
+            (b':', b'=') | (b'?', b':' | b'=') | (b'+', b'=') => self.value_after(spaced + 2, place(false)),
+            (b'|', b'|') | (b'?', b'?') => self.value_after(spaced + 2, place(false)),
+            (b'{', _) if quoted_name => self.default_value(spaced),
+            (b')', b'.') if quoted_name && (in_quotes || selector) => self.method_argument(spaced + 2),
             (b':', b':') => None,
             // `'Password: '` is a text that asks for one; the quote behind it is its end.
             (b':', b' ') if in_quotes && !quoted_name && self.byte(spaced + 2) == self.bytes[from - 1] => {
                 None
             }
-            (b':', _) => self.typed(spaced + 1).or_else(|| self.behind(spaced + 1, place(false))),
-            (b'-', b'>') => self.behind(spaced + 2, Place::Talk),
-            (b'-', b' ') if spaced > to => self.behind(spaced + 2, Place::Talk),
+            (b':', _) => self.typed_value(spaced + 1).or_else(|| self.value_after(spaced + 1, place(false))),
+            (b'-', b'>') => self.value_after(spaced + 2, ValuePlace::Sentence),
+            (b'-', b' ') if spaced > to => self.value_after(spaced + 2, ValuePlace::Sentence),
             (b'%', b'3') if matches!(self.byte(spaced + 2), b'D' | b'd') => {
-                self.behind(spaced + 3, Place::Inside)
+                self.value_after(spaced + 3, ValuePlace::Inline)
             }
             (b'>', _) if from > 0 && matches!(self.bytes[from - 1], b'<' | b':') => self.element(spaced + 1),
             (b'>', _) if quoted_name => self.element(spaced + 1),
@@ -174,18 +173,18 @@ impl Finder<'_> {
                 self.quoted_word(&self.bytes[from..to], shell, spaced)
             }
             _ if flag && spaced > to && self.byte(spaced) != b'-' => {
-                self.quoted(spaced).or_else(|| self.bare(spaced, Place::Flag))
+                self.quoted(spaced).or_else(|| self.bare(spaced, ValuePlace::Flag))
             }
-            _ if spaced > to && self.byte(spaced) != b'-' => self.told(spaced, begins_line),
+            _ if spaced > to && self.byte(spaced) != b'-' => self.sentence_value(spaced, begins_line),
             _ => None,
         }
     }
 
     /// `get('#password').type('value')`, from the method's name on.
-    fn method(&self, at: usize) -> Option<AssignedValue> {
+    fn method_argument(&self, at: usize) -> Option<AssignedValue> {
         let at = self.skip(at, |b| b.is_ascii_alphanumeric() || b == b'_');
         let mut value = self.quoted((self.byte(at) == b'(').then_some(at + 1)?)?;
-        value.how.form = ValueQuoting::Argument;
+        value.context.quoting = ValueQuoting::Argument;
         Some(value)
     }
 
@@ -201,7 +200,11 @@ impl Finder<'_> {
         let from = self.skip(at, |b| matches!(b, b' ' | b'`'));
         let ends = |b: &u8| matches!(b, b'|' | b'`' | b'\n' | b' ');
         let to = from + self.bytes[from..].iter().take(512).position(ends)?;
-        Some(AssignedValue { from, to, how: How { form: ValueQuoting::Bare, place: Place::Talk } })
+        Some(AssignedValue {
+            from,
+            to,
+            context: ValueContext { quoting: ValueQuoting::Bare, place: ValuePlace::Sentence },
+        })
     }
 
     /// The argument behind that with the name, which begins at `name`.
@@ -210,19 +213,19 @@ impl Finder<'_> {
         // `define('NAME', 'value')` and `env('NAME', 'value')` assign; other lists of texts may be of names.
         let before = &self.bytes[name.saturating_sub(8)..name - 1];
         if !(before.ends_with(b"define(") || before.ends_with(b"env(")) {
-            value.how.form = ValueQuoting::Argument;
+            value.context.quoting = ValueQuoting::Argument;
         }
         Some(value)
     }
 
     /// `name("value")`, behind the parenthesis.
-    fn call(&self, name: &[u8], class: Class, at: usize) -> Option<AssignedValue> {
+    fn call(&self, name: &[u8], class: NameClass, at: usize) -> Option<AssignedValue> {
         let mut value = self.quoted(at)?;
         let name = name.to_ascii_lowercase();
         let sets =
             name.starts_with(b"set") || name.windows(4).any(|w| w == b".set") || name.starts_with(b"with_");
-        value.how.form =
-            if class == Class::Password && !sets { ValueQuoting::Argument } else { ValueQuoting::Quoted };
+        value.context.quoting =
+            if class == NameClass::Password && !sets { ValueQuoting::Argument } else { ValueQuoting::Quoted };
         Some(value)
     }
 
@@ -236,19 +239,19 @@ impl Finder<'_> {
             return None;
         }
         let sql = shell || name.to_ascii_lowercase().ends_with(b"by");
-        value.how.place = if sql { Place::Inside } else { Place::Talk };
+        value.context.place = if sql { ValuePlace::Inline } else { ValuePlace::Sentence };
         Some(value)
     }
 
     /// Behind `=` or `:`.
-    fn behind(&mut self, at: usize, place: Place) -> Option<AssignedValue> {
+    fn value_after(&mut self, at: usize, place: ValuePlace) -> Option<AssignedValue> {
         let mut at = self.skip(at, |b| matches!(b, b' ' | b'\t' | b'*'));
         // A block of YAML: the value is on the line below its name.
         let mark = self.skip(at, |b| matches!(b, b'|' | b'>' | b'-' | b'\r' | b' '));
         if mark > at && matches!(self.byte(at), b'|' | b'>') {
             let slashes = self.skip(mark, |b| b == b'\\');
             if self.byte(slashes) == if slashes > mark { b'n' } else { b'\n' } {
-                at = self.marks(slashes + 1);
+                at = self.skip_line_prefix(slashes + 1);
             }
         }
         at = self.skip(at, |b| b == b'>');
@@ -258,16 +261,16 @@ impl Finder<'_> {
         if let Some(value) = self.quoted(at) {
             return Some(value.at(place));
         }
-        if let Some((inner, form)) = self.wrapped(at) {
+        if let Some((inner, form)) = self.wrapped_quote(at) {
             let mut value = self.quoted(inner)?;
-            value.how.form = form;
+            value.context.quoting = form;
             return Some(value.at(place));
         }
         self.bare(at, place)
     }
 
     /// `variable "name" { default = "value" }`, where it begins with `{`.
-    fn default(&self, at: usize) -> Option<AssignedValue> {
+    fn default_value(&self, at: usize) -> Option<AssignedValue> {
         let mut end = self.bytes.len().min(at + 200);
         while !self.text.is_char_boundary(end) {
             end -= 1;
@@ -278,7 +281,7 @@ impl Finder<'_> {
     }
 
     /// `name: Type = "value"`.
-    fn typed(&self, at: usize) -> Option<AssignedValue> {
+    fn typed_value(&self, at: usize) -> Option<AssignedValue> {
         let start = self.skip(at, |b| b == b' ');
         if matches!(self.byte(start), b'\'' | b'"') {
             return None;
@@ -292,9 +295,9 @@ impl Finder<'_> {
         if apart && self.byte(end) == b'=' {
             let from = self.skip(end + 1, |b| b == b' ');
             return self.quoted(from).or_else(|| {
-                let (inner, form) = self.wrapped(from)?;
+                let (inner, form) = self.wrapped_quote(from)?;
                 let mut value = self.quoted(inner)?;
-                value.how.form = form;
+                value.context.quoting = form;
                 Some(value)
             });
         }
@@ -302,7 +305,7 @@ impl Finder<'_> {
     }
 
     /// Where the quote of a wrapped value stands: `Some("`, `b"`, `new Secret("`, `get("`.
-    fn wrapped(&self, at: usize) -> Option<(usize, ValueQuoting)> {
+    fn wrapped_quote(&self, at: usize) -> Option<(usize, ValueQuoting)> {
         let end = self.skip(at, |b| {
             b.is_ascii_alphanumeric()
                 || matches!(b, b'_' | b':' | b'.' | b'(' | b'&' | b'@' | b'[' | b']' | b'{' | b' ' | b'$')
@@ -323,12 +326,12 @@ impl Finder<'_> {
     }
 
     /// `password is X`, `PASSWORD X` of a Dockerfile.
-    fn told(&mut self, at: usize, begins_line: bool) -> Option<AssignedValue> {
+    fn sentence_value(&mut self, at: usize, begins_line: bool) -> Option<AssignedValue> {
         for word in ["is ", "is: ", "was ", "to ", "as ", "= "] {
             if self.text[at..].starts_with(word) {
                 let at = self.skip(at + word.len(), |b| matches!(b, b' ' | b'*' | b':'));
-                let quoted = self.quoted(at).map(|value| value.at(Place::Talk));
-                return quoted.or_else(|| self.bare(at, Place::Talk));
+                let quoted = self.quoted(at).map(|value| value.at(ValuePlace::Sentence));
+                return quoted.or_else(|| self.bare(at, ValuePlace::Sentence));
             }
         }
         // `SET PASSWORD FOR name = 'value'`
@@ -348,14 +351,14 @@ impl Finder<'_> {
             .any(|name| self.text[..at].trim_end().ends_with(name));
         let end = self.bare_end(at);
         let line = line || begins_line && alone && self.ends_line(end);
-        let value = self.bare(at, if line { Place::Shell } else { Place::Talk })?;
+        let value = self.bare(at, if line { ValuePlace::Shell } else { ValuePlace::Sentence })?;
         // A word of a sentence, however long: `password authentication failed`.
         let is_word = self.bytes[value.from..value.to].iter().all(u8::is_ascii_lowercase);
-        (line || !is_word || is_unspeakable(&self.text[value.from..value.to])).then_some(value)
+        (line || !is_word || is_unpronounceable(&self.text[value.from..value.to])).then_some(value)
     }
 
     /// `name: DB_PASSWORD` with `value: X` behind it, as Kubernetes, XML and forms have them.
-    fn paired(&mut self, from: usize, to: usize) -> Option<AssignedValue> {
+    fn value_beside_name(&mut self, from: usize, to: usize) -> Option<AssignedValue> {
         let before = self.bytes[..from].iter().rev().take(24);
         let mut before = before.skip_while(|b| matches!(b, b'"' | b'\'' | b'\\' | b' ' | b':' | b'='));
         let mut word: Vec<u8> =
@@ -367,7 +370,7 @@ impl Finder<'_> {
         let at =
             self.skip(to, |b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'\\' | b',' | b';'));
         let escaped = self.byte(at) == b'n' && self.byte(at - 1) == b'\\';
-        let at = self.marks(at + usize::from(escaped));
+        let at = self.skip_line_prefix(at + usize::from(escaped));
         let behind = self.bytes.get(at..at + 5)?;
         if !behind.eq_ignore_ascii_case(b"value") {
             return None;
@@ -377,13 +380,13 @@ impl Finder<'_> {
         if !matches!(self.byte(at), b':' | b'=') {
             return None;
         }
-        self.behind(at + 1, Place::Line)
+        self.value_after(at + 1, ValuePlace::Line)
     }
 }
 
 impl AssignedValue {
-    fn at(mut self, place: Place) -> Self {
-        self.how.place = place;
+    fn at(mut self, place: ValuePlace) -> Self {
+        self.context.place = place;
         self
     }
 }
