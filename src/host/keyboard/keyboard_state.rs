@@ -76,8 +76,8 @@ impl Keyboard {
         drafts::leaves_draft(phase) && !ours && !self.queue.is_submitting() && !is_saved
     }
 
-    /// The run has ended with these prompts in its queue, which no transcript gives to the next run: they stand
-    /// before the draft, and are not submitted.
+    /// The run has ended with these prompts in its queue, which no transcript gives to the next run:
+    /// they stand before the draft, and are not submitted.
     pub fn keep_queue(&mut self, mut queued: Vec<String>) {
         self.draft.take_foreign(&mut queued);
         if !queued.is_empty() {

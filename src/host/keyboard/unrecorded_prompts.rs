@@ -1,5 +1,5 @@
-//! Prompts that Claude has taken and not yet written to its transcript. It writes one when all hooks for it have
-//! answered; if it dies before, only hopty has the prompt (measured on 2.1.332).
+//! Prompts that Claude has taken and not yet written to its transcript. It writes one when all hooks for
+//! it have answered; if it dies before, only hopty has the prompt (measured on 2.1.332).
 
 use crate::core::claude::carry_over::CarriedPrompt;
 use crate::core::claude::transcript_facts::TranscriptFacts;
