@@ -12,7 +12,8 @@ pub struct Names {
     pub types: BTreeMap<String, BTreeSet<String>>,
     /// Variants by whole path, `core::supervisor::event::Event`.
     pub enums: BTreeMap<String, Vec<String>>,
-    /// Functions by whole module path, `host::start::main`, where they are declared and where they are exported.
+    /// Functions by whole module path, `host::start::main`, where they are declared and where they are
+    /// exported.
     pub functions: BTreeSet<String>,
 }
 
