@@ -97,7 +97,6 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("at_level", "benches/archive.rs"),
     ("every_tape_is_listed", "a test that a macro of the library writes"),
     ("filling_loop", "scripts of tests for the stand-in"),
-    ("setting_names", "tests/docs.rs"),
     ("snapshot_with_styles", "whoever tests with the library"),
     ("streamed_over_ms", "scripts of tests for the stand-in"),
     ("visit_unit", "serde, through a macro"),

@@ -155,8 +155,8 @@ handoff.git_timeout src/git/state_tests.rs git_is_asked_as_configured
 handoff.summary src/core/supervisor/tests/words_before_handover.rs nobody_is_asked_who_has_no_room_or_no_time
 handoff.views tests/views/layouts.rs item_114_a_skill_can_present_the_state_and_hopty_does
 handoff.copy_transcript tests/handoff/moves.rs the_transcript_is_copied_unless_that_is_switched_off
-handoff.keep_records src/fs/store/mod.rs records_are_kept_as_configured
-handoff.keep_days src/fs/store/mod.rs records_are_kept_as_configured
+handoff.keep_records src/fs/store/handoff_store.rs records_are_kept_as_configured
+handoff.keep_days src/fs/store/handoff_store.rs records_are_kept_as_configured
 recovery.resume_after_crash src/core/supervisor/tests/crashes.rs recovery_can_be_switched_off
 recovery.quick_deaths src/core/supervisor/tests/crashes.rs pauses_double_up_to_a_minute
 recovery.after_limit src/core/supervisor/tests/limits.rs after_a_limit_hopty_goes_on_when_it_is_told_and_not_at_all_where_that_is_off
@@ -178,12 +178,12 @@ record.keep_days tests/recording.rs every_session_is_recorded_within_bounds_wher
 archive.auto tests/archive.rs what_is_archived_is_as_wanted
 archive.max_mb tests/archive.rs the_archive_has_a_limit_and_loses_nothing_by_itself
 control.allow_from tests/attacks/peers.rs only_the_person_s_own_configuration_allows
-notify.command src/host/notifier/tests.rs a_command_gets_json_and_variables
+notify.command src/host/notifier/person_notifier_tests.rs a_command_gets_json_and_variables
 notify.terminal tests/notifications.rs attached_terminals_ring
 notify.desktop tests/notifications.rs what_fails_is_logged_once_and_nothing_stops
 notify.after tests/notifications.rs a_key_in_the_meantime_keeps_it_silent
 notify.events tests/notifications.rs a_turn_that_is_not_in_the_transcript_is_told_once
-notify.quiet_hours src/host/notifier/tests.rs in_quiet_hours_nothing_is_due
+notify.quiet_hours src/host/notifier/person_notifier_tests.rs in_quiet_hours_nothing_is_due
 ";
 
 #[test]

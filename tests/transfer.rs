@@ -304,7 +304,7 @@ fn an_import_that_is_killed_at_every_write_leaves_nothing_or_all_of_it() {
         let said = files.next_says();
         let found = files.found();
         match () {
-            () if said.contains("undone: nothing of it is there") => {
+            () if said.contains("undone: nothing of it is left") => {
                 undone += 1;
                 assert_eq!(found.len(), 0, "killed at {at}: {said} {found:?}");
             }
@@ -397,14 +397,10 @@ fn a_package_goes_through_a_pipe_and_to_a_file_that_only_its_owner_reads() {
     let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&file).unwrap());
     assert_eq!(mode & 0o777, 0o600);
     let again = files.world.hopty(&["conversations", "export", ID, "-o", path]);
-    assert!(words(&again).contains("is there already") && words(&again).contains("hint: "));
+    assert!(words(&again).contains("already exists") && words(&again).contains("hint: "));
     // It is here already, and where it belonged is not here.
     let same = files.world.hopty(&["conversations", "import", path, "--to", to]);
-    assert!(
-        words(&same).contains("is there already") && words(&same).contains("--new-id"),
-        "{}",
-        words(&same)
-    );
+    assert!(words(&same).contains("already exists") && words(&same).contains("--new-id"), "{}", words(&same));
     let nowhere = files.world.hopty(&["conversations", "import", path, "--new-id"]);
     assert!(words(&nowhere).contains("which does not exist here") && words(&nowhere).contains("--to DIR"));
     let before = files.found();

@@ -1,5 +1,4 @@
-//! The files behind what runs code: read in a bounded way, and known by what they are where they cannot be
-//! read.
+//! Reads files that make Claude run code: bounded, and by their metadata if they cannot be read.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
@@ -12,21 +11,19 @@ use serde_json::Value;
 use crate::core::claude::command_files::is_script;
 use crate::sys::safe_file::{self, FileRule};
 
-/// Entries of directories that are looked at for one tree.
+/// The most entries of directories that are examined for one tree.
 pub(super) const MAX_ENTRIES: usize = 1 << 16;
-/// How much of a file is read to see whether it is a script.
+/// How much of a file is read to see whether it is a script, in bytes.
 const BEGINS: usize = 2;
 
-/// A file as it was found.
 pub(super) enum FileContent {
     Missing,
     Bytes(Vec<u8>),
-    /// What it is, where it cannot be read.
+    /// A description of a file that cannot be read.
     Odd(String),
 }
 
-/// A file's content, and what it is. It never waits, and opens nothing but files: a project may have put a
-/// pipe there.
+/// A file's content and metadata. Never waits, and opens only files: a project may contain a pipe.
 pub(super) fn read(path: &Path, max: u64) -> (FileContent, Option<Metadata>) {
     match safe_file::open(path, FileRule::of_claude(max)) {
         Ok(None) => (FileContent::Missing, None),
@@ -49,15 +46,15 @@ fn bytes(file: File, max: u64) -> Option<Vec<u8>> {
     safe_file::first_bytes(file, max + 1).ok().filter(|bytes| bytes.len() as u64 <= max)
 }
 
-/// What changes with every change of a file, short of its content.
+/// Metadata that changes with every change of a file, but does not include its content.
 fn identity(meta: &Metadata) -> String {
     let of = [meta.dev(), meta.ino(), meta.len(), u64::from(meta.mode())];
     format!("{of:?} {}.{} {}.{}", meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec())
 }
 
-/// What a file is compared by: its bytes, up to `max` of them, else what it is. `None` where there is none,
-/// or `counts` says no to its being a script. One that only an administrator can write is not compared, since
-/// updates of the system change it.
+/// What a file is compared by: its bytes, up to `max`, else its metadata. `None` if it is missing, or if
+/// `counts` rejects it, given whether it is a script. A file that only an administrator can write is not
+/// compared, because system updates change it.
 pub(super) fn compared(path: &Path, max: u64, counts: impl Fn(bool) -> bool) -> Option<Vec<u8>> {
     let (content, meta) = read(path, max);
     let meta = meta?;
@@ -78,21 +75,21 @@ fn begins(path: &Path) -> Vec<u8> {
     file.filter(|mut file| file.read_exact(&mut first).is_ok()).map_or_else(Vec::new, |_| first.to_vec())
 }
 
-/// A path as a name: two paths have two.
+/// A unique name for a path.
 pub(super) fn label(path: &Path) -> String {
     path.to_str().map_or_else(|| format!("{path:?}"), str::to_owned)
 }
 
 /// The files of a directory and of those below it.
 pub(super) struct FileTree {
-    /// All but directories, in order. Links are followed, each directory once.
+    /// All files, in order. Links are followed, each directory once.
     pub files: Vec<PathBuf>,
-    /// Whether there are more than were looked at.
+    /// Whether the tree has more entries than were examined.
     pub is_cut: bool,
 }
 
 impl FileTree {
-    /// Of `root` and `depth` directories below it.
+    /// The files in `root`, down to `depth` directories below it.
     pub fn of(root: &Path, depth: usize) -> FileTree {
         let mut tree = FileTree { files: Vec::new(), is_cut: false };
         let (mut dirs, mut seen, mut entries) = (vec![(root.to_owned(), depth)], BTreeSet::new(), 0);
@@ -120,7 +117,7 @@ impl FileTree {
                     (true, None) => {}
                 }
             }
-            // Of two ways to a directory it is always the same one that counts.
+            // If two paths lead to a directory, always the same one counts.
             inner.sort();
             dirs.extend(inner);
         }
@@ -128,14 +125,14 @@ impl FileTree {
         tree
     }
 
-    /// Only the files of an ending.
+    /// Only the files with this suffix.
     pub fn with_ending(mut self, ending: &str) -> FileTree {
         self.files.retain(|path| path.extension().is_some_and(|of| of.eq_ignore_ascii_case(ending)));
         self
     }
 }
 
-/// Where the installed plugins lie: every `installPath` of the list, whatever its version.
+/// The directories of installed plugins: every `installPath` of the list, whatever its version.
 pub(super) fn installed(list: &Path, max: u64) -> Vec<PathBuf> {
     let (FileContent::Bytes(bytes), _) = read(list, max) else { return Vec::new() };
     let mut roots = Vec::new();

@@ -1,11 +1,11 @@
-//! Finding Claude on this machine, and its version.
+//! Finds Claude on this machine, and its version.
 //!
-//! It looks in the configured path ( else `~/.local/bin`, `/usr/local/bin`, `/usr/bin`, then PATH) and never
-//! answers with hopty itself, under whatever name, link or small script. Reads the version from a file where
-//! one tells it, else asks the program within a time limit.
+//! Searches the configured path, else `~/.local/bin`, `/usr/local/bin`, `/usr/bin`, then `PATH`. Never
+//! finds hopty itself, under whatever name, link or small script. Reads the version from a file if
+//! possible, else asks the program within a time limit.
 //!
-//! What it does not do: it installs nothing, reads no configuration, and takes no directory of PATH that is
-//! relative: what lies in the working directory is not to be run because of its name.
+//! It installs nothing, reads no configuration, and skips relative directories in `PATH`: a program in the
+//! working directory must not be run because of its name.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -27,32 +27,31 @@ use thiserror::Error;
 use crate::core::io_words::io_words;
 use crate::sys::safe_file::{self, FileRule};
 
-/// The name of the program that is looked for.
 const PROGRAM: &str = "claude";
-/// Where it is looked for between the home directory and PATH.
+/// Directories that are searched between the one below the home directory and `PATH`.
 const SYSTEM: [&str; 2] = ["/usr/local/bin", "/usr/bin"];
-/// The places before PATH, for a message.
+/// The directories before `PATH`, for a message.
 const USUAL: &str = "~/.local/bin, /usr/local/bin or /usr/bin";
-/// The npm package it comes in.
+/// Claude's npm package.
 const PACKAGE: &str = "@anthropic-ai/claude-code";
-/// How many hopties may stand one inside the other.
+/// How deep hopty may be nested.
 const MAX_DEPTH: u32 = 4;
 /// The argument that makes hopty the stand-in agent.
 const STAND_IN: &str = " __agent ";
-/// Bytes of a script that are looked at for a call of hopty; larger files are no wrappers.
+/// The longest script that is searched for a call of hopty, in bytes; larger files are not wrappers.
 const MAX_SCRIPT: u64 = 64 << 10;
-/// Bytes of a `package.json` that are read.
+/// The longest `package.json` that is read, in bytes.
 const MAX_PACKAGE: u64 = 1 << 20;
-/// Bytes of the answer to `--version` that are read.
+/// How much of the answer to `--version` is read, in bytes.
 const MAX_ANSWER: usize = 4 << 10;
 
-/// Why no Claude can be run.
+/// Why there is no Claude to run.
 #[derive(Debug, Error)]
 pub enum FindClaudeError {
-    /// The configured path leads nowhere.
+    /// The configured path does not exist.
     #[error("the configured program {} does not exist", path.display())]
     ConfiguredMissing { path: PathBuf },
-    /// The configured path is neither absolute nor begins with `~/`.
+    /// The configured path is relative and does not start with `~/`.
     #[error("the configured program {} is not an absolute path", path.display())]
     ConfiguredRelative { path: PathBuf },
     /// The configured path is hopty.
@@ -64,10 +63,10 @@ pub enum FindClaudeError {
         /// The first such file.
         path: PathBuf,
     },
-    /// There is none (exit code 127).
+    /// No file was found (exit code 127).
     #[error("Claude Code is neither in PATH nor in {}", USUAL)]
     NotFound {
-        /// Where it was looked for, in order.
+        /// The searched places, in order.
         looked_in: Vec<PathBuf>,
     },
 }
@@ -101,7 +100,7 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// The file that `path` leads to.
+    /// The file at `path`, following links.
     ///
     /// # Errors
     /// The error of `stat`.
@@ -109,7 +108,7 @@ impl FileId {
         fs::metadata(path).map(|meta| FileId { device: meta.dev(), inode: meta.ino() })
     }
 
-    /// The program that is running. `None` where the system does not tell; then only names can be compared.
+    /// The running program; `None` if the system does not know it. Then only names can be compared.
     pub fn of_this_program() -> Option<Self> {
         let link = FileId::of(Path::new("/proc/self/exe"));
         link.or_else(|_| std::env::current_exe().and_then(|path| FileId::of(&path))).ok()
@@ -121,15 +120,13 @@ impl FileId {
 pub struct Search<'a> {
     /// `program.claude`; `None` or empty: search.
     pub configured: Option<&'a Path>,
-    /// The home directory.
     pub home: Option<&'a Path>,
-    /// The value of PATH.
     pub path: Option<&'a OsStr>,
     /// hopty's own program, which is never the answer.
     pub own: Option<FileId>,
 }
 
-/// Finds Claude. The path comes back as it was found, links not resolved: Claude looks at its own name.
+/// Finds Claude. Links in the path are not resolved, because Claude looks at its own name.
 ///
 /// # Errors
 /// [`FindClaudeError`], with a hint.
@@ -201,13 +198,13 @@ fn usable(path: &Path, own: Option<FileId>) -> Usable {
     if same || (meta.len() <= MAX_SCRIPT && calls_hopty(path, own)) { Usable::Own } else { Usable::Yes }
 }
 
-/// Whether a script names hopty as a word: a wrapper that leads back here.
+/// Whether a script contains hopty as a word: a wrapper that leads back here.
 fn calls_hopty(path: &Path, own: Option<FileId>) -> bool {
     let Some(bytes) = read_at_most(path, MAX_SCRIPT).filter(|bytes| bytes.starts_with(b"#!")) else {
         return false;
     };
     let text = String::from_utf8_lossy(&bytes);
-    // The stand-in agent is the same program under another job: it does not lead back here.
+    // The stand-in agent is the same program in another role: it does not lead back here.
     if text.contains(STAND_IN) {
         return false;
     }
@@ -221,8 +218,8 @@ fn calls_hopty(path: &Path, own: Option<FileId>) -> bool {
     })
 }
 
-/// Whether the program is a shell script: it may lead back here in a way that its text does not show, so that
-/// only the depth can end it.
+/// Whether the program is a shell script. It may lead back here in ways that its text does not show; then
+/// only the depth limit ends the recursion.
 pub fn may_lead_back(path: &Path) -> bool {
     let small = fs::metadata(path).is_ok_and(|meta| meta.len() <= MAX_SCRIPT);
     let Some(bytes) = read_at_most(path, MAX_SCRIPT).filter(|_| small) else { return false };
@@ -240,44 +237,37 @@ fn read_at_most(path: &Path, most: u64) -> Option<Vec<u8>> {
     safe_file::first_bytes(file, most).ok()
 }
 
-/// A hopty inside a hopty inside a hopty: a wrapper calls itself.
+/// hopty is nested too deep, because a wrapper calls itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("hopty runs inside hopty {0} times: your claude seems to start hopty")]
 pub struct TooDeep(pub u32);
 
-/// The value of `HOPTY_DEPTH` for what this hopty starts, from the value it found. What is no number counts
-/// as none.
+/// The value of `HOPTY_DEPTH` for programs that this hopty starts, from the inherited value. An invalid
+/// value counts as none.
 ///
 /// # Errors
-/// [`TooDeep`] when this hopty is the fifth.
+/// [`TooDeep`] when this is the fifth nested hopty.
 pub fn next_depth(found: Option<&str>) -> Result<u32, TooDeep> {
     let next = found.and_then(|text| text.trim().parse::<u32>().ok()).unwrap_or(0).saturating_add(1);
     if next > MAX_DEPTH { Err(TooDeep(next)) } else { Ok(next) }
 }
 
-/// Why the version is not known.
+/// Why the version is unknown.
 #[derive(Debug, Error)]
 pub enum VersionError {
     /// The program could not be started.
     #[error("cannot run {} --version: {}", path.display(), io_words(source))]
-    Start {
-        /// The program.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    Start { path: PathBuf, source: std::io::Error },
     /// It did not answer in time.
     #[error("{} --version did not answer within {limit_ms} ms", path.display())]
     Late {
-        /// The program.
         path: PathBuf,
         /// The limit in milliseconds.
         limit_ms: u128,
     },
-    /// Its answer is no version.
+    /// Its answer is not a version.
     #[error("{} --version answered {answer:?}", path.display())]
     NoVersion {
-        /// The program.
         path: PathBuf,
         /// The start of the answer.
         answer: String,
@@ -287,7 +277,7 @@ pub enum VersionError {
 /// Claude's version: from a file beside the program, else from its own answer within `limit`.
 ///
 /// # Errors
-/// [`VersionError`]; a session can run without knowing the version.
+/// [`VersionError`]; a session can run without the version.
 pub fn version(program: &Path, limit: Duration) -> Result<String, VersionError> {
     match version_on_disk(program) {
         Some(version) => Ok(version),
@@ -301,8 +291,8 @@ struct Package {
     version: String,
 }
 
-/// The version without running anything: npm puts a `package.json` beside or above the program, the native
-/// installer names the program itself after the version.
+/// The version without running anything: npm puts a `package.json` beside or above the program, and the
+/// native installer uses the version as the program's name.
 pub fn version_on_disk(program: &Path) -> Option<String> {
     let real = fs::canonicalize(program).ok()?;
     let named = real.file_name().and_then(OsStr::to_str).and_then(as_version);
@@ -327,8 +317,7 @@ fn ask_version(program: &Path, limit: Duration) -> Result<String, VersionError> 
         .process_group(0);
     let mut child = command.spawn().map_err(|source| VersionError::Start { path: path(), source })?;
     let answer = first_line(&mut child, end);
-    // Its group is its own, so that nothing it started stays behind either; an error means that it is gone
-    // already.
+    // It has its own group, so nothing that it started remains; an error means that it is already gone.
     let _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL);
     let _ = child.wait();
     let answer = answer.ok_or_else(|| VersionError::Late { path: path(), limit_ms: limit.as_millis() })?;
@@ -336,7 +325,7 @@ fn ask_version(program: &Path, limit: Duration) -> Result<String, VersionError> 
     word.ok_or_else(|| VersionError::NoVersion { path: path(), answer: answer.chars().take(80).collect() })
 }
 
-/// What the child printed up to its first line end or its end; `None` when time ran out.
+/// The child's output up to the first newline or the end; `None` on a timeout.
 fn first_line(child: &mut Child, end: Instant) -> Option<String> {
     let mut stdout = child.stdout.take()?;
     let mut answer = Vec::new();
@@ -362,7 +351,7 @@ fn first_line(child: &mut Child, end: Instant) -> Option<String> {
     Some(String::from_utf8_lossy(line).into_owned())
 }
 
-/// `text` if it is a version: three numbers, and perhaps a tail.
+/// `text` if it is a version: three numbers, and perhaps a suffix.
 fn as_version(text: &str) -> Option<String> {
     let (numbers, tail) = text.split_at(text.find(['-', '+']).unwrap_or(text.len()));
     let parts: Vec<&str> = numbers.split('.').collect();

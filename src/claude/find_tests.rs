@@ -28,7 +28,7 @@ impl Place {
             path.split(':').map(|dir| if dir.starts_with('.') { dir.into() } else { self.at(dir) }).collect();
         let path = std::env::join_paths(dirs).unwrap();
         let own = FileId::of(&self.at(own)).ok();
-        // Without the system's directories: this machine may have a Claude of its own there.
+        // Without the system's directories: this machine may have a Claude there.
         let search = Search { configured: None, home: Some(&self.at("home")), path: Some(&path), own };
         search_in(directories(&search, &[]), own)
     }
@@ -97,7 +97,7 @@ fn a_script_that_only_mentions_hopty_is_claude() {
 }
 
 #[test]
-fn what_cannot_be_run_is_passed_over_and_named() {
+fn a_program_that_cannot_be_run_is_skipped_and_named() {
     let place = Place::new();
     place.file("a/claude", CLAUDE, 0o644);
     fs::create_dir_all(place.at("b/claude")).unwrap();
@@ -112,7 +112,7 @@ fn what_cannot_be_run_is_passed_over_and_named() {
 }
 
 #[test]
-fn nothing_found_tells_how_to_get_it() {
+fn a_missing_claude_has_a_hint_how_to_install_it() {
     let place = Place::new();
     let error = place.find("hopty", "a").unwrap_err();
     assert!(matches!(&error, FindClaudeError::NotFound { looked_in } if looked_in.len() == 2));
@@ -176,7 +176,7 @@ fn the_version_without_running_anything() {
     assert_eq!(version_on_disk(&place.file("torn/claude", "x", 0o755)), None);
 }
 
-/// `version`, again while a test beside this one holds the new script open for writing across its own fork.
+/// `version`, retried while a parallel test holds the new script open for writing across its fork.
 fn asked(program: &Path, limit: Duration) -> Result<String, VersionError> {
     loop {
         match version(program, limit) {
@@ -210,7 +210,7 @@ fn a_program_that_hangs_is_ended_with_all_it_started() {
     let script = format!("#!/bin/sh\nexec 3<>'{}'\necho up >&3\nsleep 60 &\nwait\n", pipe.display());
     let hangs = place.file("claude", &script, 0o755);
     let begun = Instant::now();
-    // Opened for both, so that neither side waits for the other to open it.
+    // Opened for reading and writing, so that neither side waits for the other to open it.
     let mut reader = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
     let error = asked(&hangs, Duration::from_millis(500)).unwrap_err();
     assert!(matches!(error, VersionError::Late { limit_ms: 500, .. }));

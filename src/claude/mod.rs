@@ -1,5 +1,5 @@
-//! Claude Code as a program on this machine: where it is, what it is given for one launch, what it says in
-//! its files.
+//! Claude Code as a program on this machine: where it is, the files of one launch, and the files that it
+//! writes.
 
 mod code_files;
 pub mod find_claude;

@@ -1,6 +1,6 @@
-//! The plugin directory that hopty gives to one launch (`--plugin-dir`): hooks and commands. From 2.1.197 on
-//! an event that this Claude does not know opens no dialog there, unlike in a settings file; 2.0.76 drops all
-//! hooks of the plugin (measured).
+//! The plugin directory of one launch (`--plugin-dir`): hooks and commands. From 2.1.197 on, an event that
+//! this Claude does not know opens no dialog there, unlike in a settings file; 2.0.76 then drops all hooks
+//! of the plugin (measured).
 
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -17,7 +17,7 @@ use crate::sys::safe_file::{self, FileRule};
 
 pub use crate::core::claude::hooks::PLUGIN_NAME as NAME;
 
-/// The events and their time-outs in seconds.
+/// The events of 2.1.197 and later, and their timeouts in seconds.
 pub const FULL: [(&str, u32); 11] = [
     ("SessionStart", 10),
     ("UserPromptSubmit", 5),
@@ -45,7 +45,7 @@ pub const OLD: [(&str, u32); 9] = [
     ("SessionEnd", 2),
 ];
 
-/// The events of a set and their time-outs in seconds.
+/// The events of a set, and their timeouts in seconds.
 pub fn events(set: HookSet) -> &'static [(&'static str, u32)] {
     match set {
         HookSet::None => &[],
@@ -54,25 +54,25 @@ pub fn events(set: HookSet) -> &'static [(&'static str, u32)] {
     }
 }
 
-/// The path of the running hopty, without the mark of a replaced file.
+/// The path of the running hopty, without the suffix of a replaced file.
 pub fn this_binary() -> PathBuf {
     let path = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("hopty"));
     let text = path.to_string_lossy();
     text.strip_suffix(" (deleted)").map_or(path.clone(), PathBuf::from)
 }
 
-/// The hook command: quoted for the shell, and with exit code 0 also when the binary is gone. The shell
-/// becomes hopty: one that cannot fork ends with 2, which Claude takes for a hook that blocks. How long it
-/// waits for the host's first word stands in it, in ms, where that is not the default: a hook has no time to
-/// read a configuration.
+/// The hook command: quoted for the shell, with exit code 0 even if the binary is gone. The shell is
+/// replaced by hopty: a shell that cannot fork exits with 2, which Claude takes for a blocking hook. A wait
+/// for the host other than the default is an argument, in ms, because a hook has no time to read a
+/// configuration.
 pub fn command(binary: &Path, event: &str, ack: DurationMs) -> String {
     let hopty = shell_word(&binary.to_string_lossy());
     let ack = if ack == Hooks::default().ack { String::new() } else { format!(" {}", ack.ms()) };
     format!("[ -x {hopty} ] && exec {hopty} hook {event}{ack} || :")
 }
 
-/// The status-line command, quoted for the shell, and silent when the binary is gone. The person's own one
-/// stands in it: a file that names it could be rewritten while Claude runs.
+/// The status-line command, quoted for the shell, and silent if the binary is gone. It contains the
+/// person's own command: a file with it could be rewritten while Claude runs.
 pub fn statusline_command(binary: &Path, own: &str) -> String {
     format!("{} statusline {} || :", shell_word(&binary.to_string_lossy()), shell_word(own))
 }
@@ -89,18 +89,18 @@ pub fn hooks_json(binary: &Path, set: HookSet, ack: DurationMs) -> Value {
     json!({"description": "hopty follows this session", "hooks": hooks})
 }
 
-/// What a plugin directory has.
+/// What to put into a plugin directory.
 #[derive(Clone, Copy, Debug)]
 pub struct PluginParts {
     pub hooks: HookSet,
-    /// How long a hook waits for the host's first word.
+    /// How long a hook waits for the host's first answer.
     pub ack: DurationMs,
-    /// Whether the slash commands are in it, where this Claude can be given them.
+    /// Whether to include the slash commands, if this Claude supports them.
     pub commands: bool,
 }
 
-/// Makes the directory below `session_dir` and gives its path. One that is just as it should be stays;
-/// whatever else stands there is removed first, a symbolic link without what it leads to.
+/// Creates the directory below `session_dir` and returns its path. A directory with exactly this content is
+/// kept; anything else is removed first, without following links.
 ///
 /// # Errors
 /// When a file cannot be written, or the old directory cannot be removed.
@@ -141,20 +141,20 @@ pub fn write(session_dir: &Path, binary: &Path, parts: PluginParts) -> io::Resul
     Ok(root)
 }
 
-/// Whether a directory of this user alone has these entries and no other, by their names in order.
+/// Whether a private directory has exactly these entries.
 fn holds_only(dir: &Path, names: &[&str]) -> bool {
     let own = std::fs::symlink_metadata(dir)
         .is_ok_and(|meta| meta.is_dir() && is_own(&meta) && meta.mode() & 0o7777 == 0o700);
     let Ok(entries) = std::fs::read_dir(dir) else { return false };
     let mut found: Vec<_> = entries.take(names.len() + 1).flatten().map(|entry| entry.file_name()).collect();
     found.sort();
-    // In the order of the files' names, which is not that of the commands: `-` comes before `.md`.
+    // Sorted by file name, which is not the order of the commands: `-` comes before `.md`.
     let mut names = names.to_vec();
     names.sort_unstable();
     own && found == names
 }
 
-/// Whether a file of this user alone has this content.
+/// Whether a private file has this content.
 pub fn holds(path: &Path, text: &str) -> bool {
     let own = |meta: &std::fs::Metadata| meta.mode() & 0o7777 == 0o600 && meta.nlink() == 1;
     std::fs::symlink_metadata(path).is_ok_and(|meta| own(&meta))
@@ -162,10 +162,10 @@ pub fn holds(path: &Path, text: &str) -> bool {
             Ok(Some(found)) if found == text.as_bytes())
 }
 
-/// Removes a file or a directory with all that is in it, and no more: nothing is followed.
+/// Removes a file, or a directory with its content. Links are not followed.
 ///
 /// # Errors
-/// When it is there and cannot be removed.
+/// When it exists and cannot be removed.
 pub fn remove(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),

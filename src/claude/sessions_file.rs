@@ -1,4 +1,4 @@
-//! `~/.claude/sessions/PID.json`, in which Claude says what it does (from 2.1.197 on).
+//! `~/.claude/sessions/PID.json`, in which Claude reports its status (from 2.1.197 on).
 
 use std::path::{Path, PathBuf};
 
@@ -13,16 +13,15 @@ use crate::sys::safe_file::{self, FileRule};
 /// The largest such file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 16;
 
-/// How many such files are looked at.
+/// The most such files that are examined.
 const FILES_CAP: usize = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionsFileEntry {
-    /// What Claude does; missing while it starts.
+    /// Claude's status; missing while it starts.
     pub status: Option<AgentStatus>,
     pub conversation: Option<ConversationId>,
-    /// While it waits for a person: for what, in Claude's words, at most 40 characters and none that moves a
-    /// cursor.
+    /// What it waits for, in Claude's words: at most 40 characters, without any that move a cursor.
     pub waiting_for: Option<String>,
 }
 
@@ -36,12 +35,11 @@ struct RawSessionsFile {
     waiting_for: Option<String>,
 }
 
-/// A Claude that lives, by its file.
+/// A running Claude, according to its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveClaude {
     pub pid: u32,
     pub conversation: ConversationId,
-    /// The directory that it works in.
     pub dir: PathBuf,
 }
 
@@ -53,8 +51,8 @@ struct RawLiveClaude {
     cwd: PathBuf,
 }
 
-/// Every Claude that has a file in `dir` (`C/sessions`) and whose process is there; a killed one leaves its
-/// file behind.
+/// Every Claude that has a file in `dir` (`C/sessions`) and a running process; a killed one leaves its file
+/// behind.
 pub fn living(dir: &Path) -> Vec<LiveClaude> {
     let files = std::fs::read_dir(dir).into_iter().flatten().flatten().take(FILES_CAP);
     let mut all: Vec<LiveClaude> = files
@@ -72,7 +70,7 @@ fn content(path: &Path) -> Option<Vec<u8>> {
     safe_file::read(path, FileRule::own(MAX_BYTES)).ok().flatten()
 }
 
-/// Reads it; `None` when it is not there, torn or not Claude's.
+/// Reads the file; `None` if it is missing, incomplete or not Claude's.
 pub fn read(path: &Path) -> Option<SessionsFileEntry> {
     let raw: RawSessionsFile = serde_json::from_slice(&content(path)?).ok()?;
     let waiting_for =

@@ -1,5 +1,4 @@
-//! The settings files that Claude reads, as far as they say whether hooks run at all and how long transcripts
-//! are kept.
+//! Claude's settings files: whether hooks run at all, and how long transcripts are kept.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +6,14 @@ use crate::core::archive::{CleanupPeriod, SettingsScope};
 use crate::core::claude::settings::{SettingsArgument, hooks_disabled};
 use crate::sys::safe_file::{self, FileRule};
 
-/// Where an administrator's settings lie; they outrank all others.
+/// The administrator's settings, which take precedence over all others.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 /// The largest settings file that is read, in bytes.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// Whether `disableAllHooks` is in force. `files` are those of the user, the project and this machine's copy
-/// of it, in this order; `sources` is the value of `--setting-sources`, which leaves some of them out; `flag`
-/// is the last `--settings`.
+/// Whether `disableAllHooks` is in force. `files` are the user's, the project's and the local settings, in
+/// this order; `sources` is the value of `--setting-sources`, which excludes some of them; `flag` is the
+/// last `--settings`.
 pub fn hooks_off(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str>) -> bool {
     hooks_off_with(files, sources, flag, Path::new(MANAGED))
 }
@@ -24,8 +23,8 @@ fn hooks_off_with(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str
     hooks_disabled(texts.iter().map(String::as_str))
 }
 
-/// How long Claude keeps conversations (`cleanupPeriodDays`), by all settings that a start with these `files`
-/// reads.
+/// How long Claude keeps conversations (`cleanupPeriodDays`), according to all settings that it reads at a
+/// start with these `files`.
 pub fn cleanup_period(files: &[PathBuf; 3]) -> CleanupPeriod {
     cleanup_period_with(files, Path::new(MANAGED))
 }
@@ -39,7 +38,7 @@ fn cleanup_period_with(files: &[PathBuf; 3], managed: &Path) -> CleanupPeriod {
     CleanupPeriod::of_settings(texts.iter().map(|(scope, text)| (*scope, text.as_str())))
 }
 
-/// The settings in force, from the weakest to the strongest.
+/// The settings in force, those with the lowest precedence first.
 fn texts(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str>, managed: &Path) -> Vec<String> {
     let wanted = |name: &str| sources.is_none_or(|list| list.split(',').any(|word| word.trim() == name));
     let named = ["user", "project", "local"].iter().zip(files).filter(|(name, _)| wanted(name));
@@ -62,7 +61,7 @@ mod tests {
     use crate::core::archive::PeriodOrigin;
 
     #[test]
-    fn the_strongest_that_says_anything_counts() {
+    fn the_setting_with_the_highest_precedence_counts() {
         let dir = tempfile::tempdir().unwrap();
         let files = ["user", "project", "local"].map(|name| dir.path().join(name));
         let managed = dir.path().join("managed");
@@ -86,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strongest_says_how_long_transcripts_are_kept() {
+    fn the_highest_precedence_decides_how_long_transcripts_are_kept() {
         let dir = tempfile::tempdir().unwrap();
         let files = ["user", "project", "local"].map(|name| dir.path().join(name));
         let managed = dir.path().join("managed");
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_settings_file_says_nothing() {
+    fn an_invalid_settings_file_is_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let files = ["a", "b", "c"].map(|name| dir.path().join(name));
         std::fs::create_dir(&files[0]).unwrap();

@@ -1,11 +1,13 @@
 //! Claude's slash commands in hopty's plugin: the six of source document 004, `/handoff` and `/hopty`.
 //!
-//! What holds on 2.1.197 to 2.1.332 (measured): a plugin's command is `/PLUGIN:NAME`; `name:` in its front
-//! matter makes it `/NAME` too, unless the person, the project or Claude itself has a command of that name,
-//! which wins. With `disable-model-invocation` only a person can run it, and the model is told nothing of it.
+//! On 2.1.197 to 2.1.332 (measured), a plugin's command is `/PLUGIN:NAME`; `name:` in its front matter
+//! makes it `/NAME` too, unless the person, the project or Claude itself has a command of that name, which
+//! takes precedence. With `disable-model-invocation` only a person can run it, and the model does not learn
+//! of it.
 //!
-//! No text has `$ARGUMENTS` in a shell command: Claude puts the words there unquoted. It is in none at all,
-//! because 2.0.76 runs what looks like a shell command in them; there the commands are not given.
+//! No text has `$ARGUMENTS` in a shell command, because Claude inserts the words unquoted. No text has it
+//! anywhere, because 2.0.76 runs words that look like a shell command; that version does not get the
+//! commands.
 
 use crate::core::text::shell_word::shell_word;
 
@@ -21,8 +23,8 @@ const TEXTS: [(&str, &str); 8] = [
     ("sessions-list", include_str!("commands/sessions-list.md")),
 ];
 
-/// The files of the commands, by name in order, and their texts for this binary. None where its path has a
-/// character that a front matter, a permission rule or a shell command could take for its own.
+/// The command files and their texts for this binary, ordered by name. Empty if its path has a character
+/// that is special in a front matter, a permission rule or a shell command.
 pub fn files(binary: &str) -> Vec<(String, String)> {
     let plain = |c: char| c.is_alphanumeric() || "/._+-~ '".contains(c);
     if binary.is_empty() || !binary.chars().all(plain) {

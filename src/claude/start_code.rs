@@ -1,9 +1,9 @@
-//! Everything on disk that makes Claude run code when it starts in a directory, as two digests: what counts
-//! everywhere, and what counts in this directory.
+//! Everything on disk that makes Claude run code when it starts in a directory, as two digests: what
+//! applies everywhere, and what applies to this directory.
 //!
 //! The files are those that Claude Code 2.1.330 reads: settings of every scope, MCP servers, its own state,
-//! plugins and agents that bring hooks, and the scripts that all of these name. What is not looked at stands
-//! in `docs/HOOKS.md`.
+//! plugins and agents with hooks, and the scripts that all of these name. `docs/HOOKS.md` lists what is not
+//! examined.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,27 +17,26 @@ use crate::core::claude::settings_code::{CodeDigest, Role, SettingsFile, code_te
 
 /// The largest settings file that is read, in bytes; Claude's own state grows to some megabytes.
 const MAX_BYTES: u64 = 64 << 20;
-/// The largest script that is compared by its bytes; a larger one is a program, and compared by its inode,
+/// The largest script that is compared by its bytes; a larger file is a program, and compared by its inode,
 /// length and times.
 const MAX_SCRIPT: u64 = 256 << 10;
-/// Scripts that are compared by their bytes, for all files of a digest; further ones are compared like large
+/// The most scripts of a digest that are compared by their bytes; further ones are compared like large
 /// ones.
 const MAX_SCRIPTS: usize = 256;
-/// Plugins that are looked at.
+/// The most plugins that are examined.
 const MAX_PLUGINS: usize = 1024;
-/// Agents whose front matter is looked at in one directory; further ones are compared by their inode, length
-/// and times.
+/// The most agents in one directory whose front matter is examined; further ones are compared by their
+/// inode, length and times.
 const MAX_AGENTS: usize = 4096;
-/// Directories that Claude trusts, which are known from the start.
+/// The most trusted directories whose settings are read at the start.
 const MAX_TRUSTED: usize = 256;
-/// The largest agent's file that is looked at for its front matter, in bytes; a larger one is compared as it
-/// is.
+/// The largest agent file whose front matter is examined, in bytes; a larger one is compared as it is.
 const MAX_AGENT: u64 = 1 << 20;
-/// What hooks write beside themselves.
+/// Suffixes of files that hooks write beside themselves.
 const NOTES: [&str; 4] = ["jsonl", "lock", "log", "pid"];
-/// Where an administrator's settings lie.
+/// The directory of an administrator's settings.
 const MANAGED: &str = "/etc/claude-code";
-/// What of a plugin runs code, or says what does.
+/// The files of a plugin that run code, or name code to run.
 const PLUGIN: [&str; 6] = [
     ".claude-plugin/plugin.json", "hooks/hooks.json", "monitors/monitors.json", ".mcp.json", ".lsp.json",
     "settings.json",
@@ -50,7 +49,6 @@ pub struct StartCodePaths {
     pub claude: PathBuf,
     /// Claude's own state, `~/.claude.json`.
     pub state: PathBuf,
-    /// The home directory.
     pub home: PathBuf,
     /// The file of `--settings`, when it names one.
     pub settings: Option<PathBuf>,
@@ -58,21 +56,20 @@ pub struct StartCodePaths {
     pub mcp_configs: Vec<PathBuf>,
     /// The directories of `--plugin-dir`.
     pub plugin_dirs: Vec<PathBuf>,
-    /// The directories whose records in Claude's own state count in a directory, itself among them.
+    /// Returns the directories whose records in Claude's own state apply to a directory, including itself.
     pub records: fn(&Path) -> Vec<PathBuf>,
 }
 
-/// What runs code when Claude starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StartCode {
-    /// Wherever it starts.
+    /// The digest of what applies everywhere.
     pub everywhere: CodeDigest,
-    /// In this directory.
+    /// The digest of what applies to this directory.
     pub here: CodeDigest,
 }
 
 impl StartCode {
-    /// Reads it all, as it is now, for a start in `dir`.
+    /// Reads the current state for a start in `dir`.
     pub fn read(places: &StartCodePaths, dir: &Path) -> StartCode {
         let mut everywhere = Reader::new(places, dir);
         let claude = &places.claude;
@@ -99,15 +96,15 @@ impl StartCode {
         StartCode { everywhere: everywhere.digest, here: StartCode::here(places, dir) }
     }
 
-    /// Only what counts in `dir`.
+    /// Only what applies to `dir`.
     pub fn here(places: &StartCodePaths, dir: &Path) -> CodeDigest {
         let dir = &dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
         let mut here = Reader::new(places, dir);
-        // Claude looks at the record of the repository, too, in which the directory lies.
+        // Claude also uses the record of the repository that contains the directory.
         let records: Vec<String> =
             (places.records)(dir).iter().map(|place| place.to_string_lossy().into_owned()).collect();
         here.file(".claude.json", &places.state, Role::State { projects: &records });
-        // Claude reads these of the directories above, too.
+        // Claude also reads these files in the parent directories.
         for above in dir.ancestors() {
             let shown = |file: &str| match above == *dir {
                 true => file.to_owned(),
@@ -127,7 +124,7 @@ impl StartCode {
         here.digest
     }
 
-    /// The directories that Claude trusts by its own state, besides `not`.
+    /// The directories that Claude's own state trusts, except `not`.
     pub fn trusted(places: &StartCodePaths, not: &Path) -> Vec<PathBuf> {
         let FileContent::Bytes(bytes) = read(&places.state, MAX_BYTES).0 else { return Vec::new() };
         let Ok(state) = serde_json::from_slice::<Value>(&bytes) else { return Vec::new() };
@@ -145,7 +142,7 @@ impl StartCode {
 struct Reader<'a> {
     digest: CodeDigest,
     dirs: CommandDirs<'a>,
-    /// What was compared as a script.
+    /// The files that were compared as scripts.
     scripts: BTreeSet<PathBuf>,
 }
 
@@ -158,12 +155,12 @@ impl<'a> Reader<'a> {
     fn file(&mut self, name: &str, path: &Path, role: Role<'_>) {
         match read(path, MAX_BYTES) {
             (FileContent::Missing, _) => {}
-            // It is known by what it is, not by what it says; Claude may be able to read it.
+            // Compared by its metadata; Claude may be able to read it.
             (FileContent::Odd(what), _) => {
                 self.digest.add(&format!("{name}: (cannot be read)"), what.as_bytes())
             }
             (FileContent::Bytes(bytes), _) => {
-                // As Claude reads it: a byte that is no UTF-8 does not spoil the rest.
+                // As Claude reads it: an invalid byte does not invalidate the rest.
                 let text = String::from_utf8_lossy(&bytes);
                 self.digest.join(CodeDigest::of(&[SettingsFile { name, role, text: &text }]));
                 self.named_in(name, &code_texts(role, &text));
@@ -203,7 +200,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The files below a directory. Where there are too many, what is not seen counts as changed.
+    /// The files below a directory. If there are too many, the rest counts as changed.
     fn tree(&mut self, name: &str, dir: &Path, depth: usize) -> FileTree {
         let tree = FileTree::of(dir, depth);
         if tree.is_cut {
@@ -212,8 +209,8 @@ impl<'a> Reader<'a> {
         tree
     }
 
-    /// What lies where hooks are kept, whether a command names it or not; but what they note there changes
-    /// with every call.
+    /// The files in a directory of hooks, whether or not a command names them, except those that hooks
+    /// write at every call.
     fn hook_files(&mut self, name: &str, dir: &Path) {
         for path in self.tree(name, dir, usize::MAX).files {
             let is_note =
@@ -249,7 +246,7 @@ impl<'a> Reader<'a> {
         self.digest.join(inner.digest);
     }
 
-    /// Agents whose front matter may have hooks or servers of its own, in directories of any depth.
+    /// Agents whose front matter may have hooks or servers, in directories of any depth.
     fn agents(&mut self, name: &str, dir: &Path) {
         let tree = self.tree(name, dir, usize::MAX).with_ending("md");
         for (number, path) in tree.files.iter().enumerate() {

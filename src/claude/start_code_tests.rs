@@ -50,7 +50,7 @@ impl FileTree {
 const HOOK: &str = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"true"}]}]}}"#;
 
 #[test]
-fn every_file_that_runs_code_is_seen_when_it_comes() {
+fn every_new_file_that_runs_code_is_detected() {
     for (path, text, seen) in [
         ("home/.claude/settings.json", HOOK, "~/.claude/settings.json: hooks added"),
         ("home/.claude/remote-settings.json", HOOK, "remote-settings.json: hooks added"),
@@ -89,9 +89,9 @@ fn every_file_that_runs_code_is_seen_when_it_comes() {
     }
 }
 
-/// However an agent is written, and however much lies round it.
+/// However an agent is written, and however many files are around it.
 #[test]
-fn an_agent_with_hooks_is_seen_however_it_is_hidden() {
+fn an_agent_with_hooks_is_detected_however_it_is_hidden() {
     let plain = "---\nname: a\nhooks:\n  Stop: x\n---\n";
     let large = format!("{plain}{}", "x".repeat(2 << 20));
     for (file, text, seen) in [
@@ -121,7 +121,7 @@ fn an_agent_with_hooks_is_seen_however_it_is_hidden() {
     assert_eq!(tree.changes(&before), [""; 0], "a link back ends");
 }
 
-/// Past every bound something is still known, or nothing counts as known.
+/// Beyond every limit a change is still detected, or nothing counts as known.
 #[test]
 fn no_bound_lets_a_change_pass() {
     let tree = FileTree::new();
@@ -150,7 +150,7 @@ fn no_bound_lets_a_change_pass() {
 }
 
 #[test]
-fn what_lies_where_hooks_are_kept_is_compared_and_what_they_note_is_not() {
+fn files_in_a_hook_directory_are_compared_except_their_logs() {
     let tree = FileTree::new();
     tree.put("work/proj/.claude/hooks/lib/plain", "one");
     tree.put("home/.claude/hooks/a.txt", "one");
@@ -172,7 +172,7 @@ fn what_lies_where_hooks_are_kept_is_compared_and_what_they_note_is_not() {
 }
 
 #[test]
-fn servers_of_the_repository_are_seen_from_a_directory_in_it() {
+fn servers_of_the_repository_apply_to_its_directories() {
     let tree = FileTree::new();
     let of = |servers: &str| {
         format!("{{\"projects\":{{{:?}:{{\"mcpServers\":{servers}}}}}}}", tree.project.parent().unwrap())
@@ -189,7 +189,7 @@ fn servers_of_the_repository_are_seen_from_a_directory_in_it() {
 }
 
 #[test]
-fn what_cannot_be_read_as_text_is_seen_all_the_same() {
+fn unreadable_files_are_compared_too() {
     let tree = FileTree::new();
     let before = tree.now();
     let settings = tree.put("work/proj/.claude/settings.json", "");

@@ -14,8 +14,8 @@ use super::error::{VerbError, note, say, say_wrapped, visible};
 use crate::core::text::plural::plural;
 use crate::fs::atomic;
 use crate::fs::backup::{
-    BackupCipher, BackupFailure, BackupKey, Put, RestorePlan, RestoreReport, create, is_encrypted, plan,
-    restore, verify,
+    BackupCipher, BackupFailure, BackupKey, RestoreOutcome, RestorePlan, RestoreReport, create, is_encrypted,
+    plan, restore, verify,
 };
 use crate::fs::paths::Paths;
 use crate::fs::session;
@@ -263,21 +263,21 @@ fn print_report(
             ));
         }
     }
-    Ok(u8::from(count(report, Put::Differs) > 0))
+    Ok(u8::from(count(report, RestoreOutcome::Differs) > 0))
 }
 
-fn count(report: &RestoreReport, put: Put) -> usize {
+fn count(report: &RestoreReport, put: RestoreOutcome) -> usize {
     report.files.iter().filter(|(_, what)| *what == put).count()
 }
 
 fn print_json(report: &RestoreReport, dry_run: bool) -> Result<(), VerbError> {
-    let word = |put: Put| match put {
-        Put::New => "new",
-        Put::Same => "same",
-        Put::Differs => "differs",
-        Put::Replaced => "replaced",
-        Put::LeftOut => "left_out",
-        Put::HookScript => "hook_script",
+    let word = |put: RestoreOutcome| match put {
+        RestoreOutcome::New => "new",
+        RestoreOutcome::Same => "same",
+        RestoreOutcome::Differs => "differs",
+        RestoreOutcome::Replaced => "replaced",
+        RestoreOutcome::LeftOut => "left_out",
+        RestoreOutcome::HookScript => "hook_script",
     };
     let files: Vec<_> = report
         .files
@@ -301,47 +301,47 @@ fn print_files(report: &RestoreReport, dry_run: bool) -> Result<(), VerbError> {
     if report.was_interrupted {
         note(format_args!(
             "an earlier restore was interrupted; in place already: {}, restored now: {}",
-            plural(count(Put::Same), "file"),
-            plural(count(Put::New) + count(Put::Replaced), "file")
+            plural(count(RestoreOutcome::Same), "file"),
+            plural(count(RestoreOutcome::New) + count(RestoreOutcome::Replaced), "file")
         ));
     }
     for (path, put) in &report.files {
         let told = match put {
-            Put::Differs => "differs, left as it is",
-            Put::Replaced if dry_run => "would be replaced",
-            Put::Replaced => "replaced; the old one is beside it",
-            Put::New if dry_run => "new",
+            RestoreOutcome::Differs => "differs, left as it is",
+            RestoreOutcome::Replaced if dry_run => "would be replaced",
+            RestoreOutcome::Replaced => "replaced; the old one is beside it",
+            RestoreOutcome::New if dry_run => "new",
             _ => continue,
         };
         say_wrapped(format_args!("{told}: {}", visible(&path.to_string_lossy())))?;
     }
     let done = if dry_run { "would be restored" } else { "restored" };
-    let differ = if count(Put::Differs) == 1 { "differs and stays" } else { "differ and stay" };
+    let differ = if count(RestoreOutcome::Differs) == 1 { "differs and stays" } else { "differ and stay" };
     say_wrapped(format_args!(
         "{} {done}, {} the same already, {} {differ}, {} replaced",
-        plural(count(Put::New), "file"),
-        count(Put::Same),
-        count(Put::Differs),
-        count(Put::Replaced)
+        plural(count(RestoreOutcome::New), "file"),
+        count(RestoreOutcome::Same),
+        count(RestoreOutcome::Differs),
+        count(RestoreOutcome::Replaced)
     ))?;
     Ok(())
 }
 
 fn print_notes(report: &RestoreReport) {
     let count = |put| count(report, put);
-    if count(Put::LeftOut) > 0 {
-        let (are, they, them) = match count(Put::LeftOut) {
+    if count(RestoreOutcome::LeftOut) > 0 {
+        let (are, they, them) = match count(RestoreOutcome::LeftOut) {
             1 => ("is", "it", "it"),
             _ => ("are", "they", "them"),
         };
         note(format_args!(
             "{} of settings, commands, sessions, memory and the like {are} left out: {they} can run \
              programs and steer Claude; --with-settings restores {them}",
-            plural(count(Put::LeftOut), "file")
+            plural(count(RestoreOutcome::LeftOut), "file")
         ));
     }
-    let is_session = |(path, put): &&(PathBuf, Put)| {
-        *put == Put::LeftOut && path.file_name().is_some_and(|name| name == session::STATUS)
+    let is_session = |(path, put): &&(PathBuf, RestoreOutcome)| {
+        *put == RestoreOutcome::LeftOut && path.file_name().is_some_and(|name| name == session::STATUS)
     };
     let sessions = report.files.iter().filter(is_session).count();
     if sessions > 0 {
@@ -354,10 +354,10 @@ fn print_notes(report: &RestoreReport) {
     if let Some(parts) = left_out_words(report.left_out) {
         note(format_args!("left out of transcripts: {parts}; --with-settings restores them as they were"));
     }
-    if count(Put::HookScript) > 0 {
+    if count(RestoreOutcome::HookScript) > 0 {
         note(format_args!(
             "not restored: {} of hooks (session-env), which hooks write again",
-            plural(count(Put::HookScript), "script")
+            plural(count(RestoreOutcome::HookScript), "script")
         ));
     }
     if report.dated_now > 0 {
@@ -367,7 +367,7 @@ fn print_notes(report: &RestoreReport) {
             plural(report.dated_now, "file")
         ));
     }
-    if count(Put::Differs) > 0 {
+    if count(RestoreOutcome::Differs) > 0 {
         note(format_args!("hint: --overwrite replaces those that differ, and keeps a copy of each old one"));
     }
 }

@@ -192,7 +192,7 @@ fn place(paths: &Paths) -> Finding {
         return bad("sessions", error.to_string(), error.hint());
     }
     let closed = [paths.state.clone(), paths.sessions(), paths.run()].into_iter().find(|dir| !writable(dir));
-    let full = free_space::lack(&paths.state, free_space::FOR_SESSION);
+    let full = free_space::space_problem(&paths.state, free_space::FOR_SESSION);
     match closed {
         None if full.is_some() => bad(
             "sessions",

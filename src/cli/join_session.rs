@@ -8,7 +8,7 @@ use super::control::{ANSWER, HostControl, unanswered};
 use super::error::{VerbError, note, visible};
 use super::notice;
 use crate::client::start::Greeting;
-use crate::client::{self, AttachEnd, ClientOptions, RawTerminal, Stay};
+use crate::client::{self, AttachEnd, AttachOutcome, ClientOptions, RawTerminal};
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 
@@ -25,13 +25,13 @@ pub(super) fn join(
     // A message about hopty itself needs the name only once.
     let print = |text: &str| note(format_args!("hopty: {}", text.strip_prefix("hopty ").unwrap_or(text)));
     let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting, options, hold)));
-    let Ok(left) = attached else { return Err(failed_client(paths, name)) };
-    let Stay { left, notices } = left?;
-    // It may have been renamed while attached.
+    let Ok(outcome) = attached else { return Err(failed_client(paths, name)) };
+    let AttachOutcome { end, notices } = outcome?;
+    // It may have been renamed meanwhile.
     let name = &crate::fs::session::current(paths, name);
     let print_notices =
         |said: Option<&str>| notices.lines(name.as_str(), said).iter().for_each(|line| print(&visible(line)));
-    match left {
+    match end {
         AttachEnd::Ended(code, message) => {
             print_notices(message.as_deref());
             let named = message.as_ref().is_some_and(|message| message.contains("--handoff"));

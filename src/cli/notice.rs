@@ -59,7 +59,7 @@ pub(super) fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
     if !writable(place) {
         return Some(unwritable(place));
     }
-    if let Some(full) = free_space::lack(place, free_space::FOR_HANDOFF) {
+    if let Some(full) = free_space::space_problem(place, free_space::FOR_HANDOFF) {
         return Some(full);
     }
     match store.list(Some(&channel)) {

@@ -380,7 +380,7 @@ pub(super) fn lower_priority() {
 /// hopty's directories; without a home, paths that do not exist.
 pub(super) fn paths_or_nowhere() -> Paths {
     let var = |name: &str| std::env::var_os(name);
-    Paths::from_env(var).unwrap_or_else(|| Paths::nowhere(var))
+    Paths::from_env(var).unwrap_or_else(|| Paths::without_home(var))
 }
 
 /// Whether a person is at the keyboard and sees the output.
@@ -392,7 +392,8 @@ pub(super) fn in_terminal() -> bool {
 pub(super) fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<HooksOff> {
     let own = OwnArgs::of(args);
     let here = std::env::current_dir().unwrap_or_default();
-    let closed = |name: &str| free_space::closed(&paths.claude.join(name)).filter(|_| paths.is_known());
+    let closed =
+        |name: &str| free_space::write_problem(&paths.claude.join(name)).filter(|_| paths.is_known());
     if let Some(why) = closed("plugins") {
         let handover = ["projects", "handoff"].into_iter().all(|name| closed(name).is_none());
         return Some(HooksOff::Unwritable { why, handover });

@@ -218,7 +218,7 @@ impl WatchKeys {
         }
         raw::restore_on_panic();
         let mut raw = RawMode::enter().ok()?;
-        if raw.lend().is_err() {
+        if raw.enter_cbreak().is_err() {
             raw.suspend();
             return None;
         }

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_ones_are_kept_and_nothing_is_said_twice() {
+    fn the_last_notices_are_kept_without_repetition() {
         let mut notices = NoticeList::default();
         notices.take(b"no json");
         assert!(notices.lines("proj", None).is_empty());
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_over_that_ctrl_c_broke_off_is_told_once() {
+    fn a_hand_over_interrupted_by_ctrl_c_is_reported_once() {
         let notice = "The delivery of handoff HO-7 failed: you pressed Ctrl+C. The handoff stays active.";
         let said = |handoff: &str| {
             format!("You pressed Ctrl+C, and the program ended. Handoff {handoff} is waiting.")
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_not_printed_again() {
+    fn notices_that_were_read_are_not_printed_again() {
         let mut notices = NoticeList::default();
         let take =
             |notices: &mut NoticeList, n| notices.take(format!(r#"{{"text":"notice {n}"}}"#).as_bytes());
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_is_not_printed() {
+    fn outdated_notices_are_not_printed() {
         let mut notices = NoticeList::default();
         notices.take(br#"{"kind":"restart.waits","text":"with your next prompt"}"#);
         notices.take(br#"{"kind":"degraded","text":"no journal"}"#);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use nix::libc;
 
-use super::{Relay, TerminalClient};
+use super::terminal_client::{Relay, TerminalClient};
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::stream::ConnectionState;
 use crate::sys::signals::stop_group;
@@ -98,11 +98,11 @@ impl TerminalClient {
         }
         self.suspending = false;
         self.continued = false;
-        self.heard_in_pause();
+        self.take_pause_signals();
         if !self.regain() {
             return;
         }
-        self.heard_in_pause();
+        self.take_pause_signals();
         self.stream.send(&Frame::new(tag::RESUME, &[]).encode());
         self.hand_over("");
         self.send_size();
@@ -117,14 +117,14 @@ impl TerminalClient {
                 return false;
             }
             match raw::ask_for_foreground() {
-                Err(e) if e.kind() == ErrorKind::Interrupted => self.heard_in_pause(),
+                Err(e) if e.kind() == ErrorKind::Interrupted => self.take_pause_signals(),
                 _ => return self.raw.resume().is_ok(),
             }
         }
     }
 
     /// Handles signals that arrived during a stop; the stop's own signals mean nothing any more.
-    fn heard_in_pause(&mut self) {
+    fn take_pause_signals(&mut self) {
         for signal in self.signals.take() {
             match signal {
                 libc::SIGHUP => self.hang_up(),

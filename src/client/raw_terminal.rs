@@ -43,7 +43,7 @@ impl RawTerminal {
             ahead.keys(hold.found().cc.get(libc::VEOF)),
             Some(signals::flag(&[libc::SIGINT, libc::SIGQUIT])?),
         );
-        hold.raw.lend()?;
+        hold.raw.enter_cbreak()?;
         Ok((hold, ahead))
     }
 

@@ -1,5 +1,5 @@
-//! What the dashboard knows and what a key means: state and key in, action out. Pure; it draws nothing and
-//! asks nobody.
+//! The state of the dashboard, and the meaning of keys: state and key in, action out. Pure: it neither
+//! draws nor asks hosts.
 
 use super::preview::Preview;
 use super::session_row::{SessionRow, clean};
@@ -7,61 +7,56 @@ use crate::core::ids::SessionName;
 use crate::core::input::plain_keys::PlainKey;
 use crate::core::status_types::SessionStatus;
 
-/// The longest line that can be written to a session from here, in characters.
+/// The longest line that can be sent to a session from here, in characters.
 const LINE_MAX: usize = 4000;
 /// The state of a session that waits for a person.
 const BLOCKED: &str = "blocked";
-/// That of one that is over.
+/// The state of a session that has ended.
 pub(super) const ENDED: &str = "ended";
 
-/// What the keys go to.
+/// Where keys go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputMode {
     List,
-    /// The page of keys.
+    /// The help page.
     Help,
-    /// The text that narrows the list down.
+    /// Editing the filter.
     Filter,
-    /// A line to a session.
+    /// Writing a line to a session.
     Line {
         to: SessionName,
-        /// What stands there so far.
         text: String,
     },
-    /// The directory of a new session.
+    /// Typing the directory of a new session.
     Directory(String),
-    /// What a session has done, newest first; the line that is shown first.
+    /// A session's log, newest first, and the first line shown.
     Log(SessionName, Vec<String>, usize),
-    /// Whether this is really to be done.
-    Sure(DashAction),
-    /// A refusal. It stays until Enter or Escape: what was typed for a line does nothing else.
+    /// Asking for confirmation.
+    Confirm(DashAction),
+    /// Showing a refusal until Enter or Escape: the rest of a typed line must not act as keys.
     Refused(String),
 }
 
-/// What is to be done about a key.
+/// What a key requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DashAction {
-    /// Bring the session into this terminal.
+    /// Attach this terminal to the session.
     Attach(SessionName),
-    /// Hand over and start fresh.
+    /// Hand over to a fresh conversation.
     Restart(SessionName),
-    /// End it.
     Stop(SessionName),
-    /// Start one in this directory.
+    /// Start a session in this directory.
     New(String),
-    /// Ask what it has done.
     Log(SessionName),
-    /// Show ended ones, or no longer.
+    /// Toggle ended sessions.
     Ended,
-    /// Give its agent a line.
+    /// Submit a line to its agent.
     Send(SessionName, String),
-    /// Press the key of an option in the dialog that it waits in; the dialog's name.
+    /// Choose an option of the dialog with this name.
     Answer(SessionName, u8, String),
-    /// Draw everything again.
     Redraw,
     /// Stop this process, as the shell's Ctrl+Z does.
     Suspend,
-    /// Leave.
     Quit,
 }
 
@@ -69,21 +64,19 @@ pub enum DashAction {
 pub struct DashState {
     rows: Vec<SessionRow>,
     chosen: Option<SessionName>,
-    /// What the list is narrowed down to; empty: nothing.
+    /// The filter of the list; empty for none.
     pub filter: String,
-    /// What the keys go to.
     pub mode: InputMode,
-    /// The last word, shown until the next key.
+    /// A message, shown until the next key.
     pub notice: String,
-    /// Nobody has pressed a key, and not every session has told its state: the first row is chosen.
-    is_new: bool,
-    /// The session that was started from here and is not listed yet: it will be chosen.
-    awaited: Option<SessionName>,
-    /// The chosen session's screen.
+    /// No key was pressed yet and some states are still unknown: the first row stays selected.
+    is_untouched: bool,
+    /// A session that was started from here and is not listed yet; it will be selected.
+    starting: Option<SessionName>,
     pub preview: Preview,
-    /// Whether the sessions have been looked for.
-    pub looked: bool,
-    /// Whether ended ones are listed too.
+    /// Whether the sessions were listed at least once.
+    pub is_listed: bool,
+    /// Whether ended sessions are listed.
     pub ended: bool,
 }
 
@@ -92,20 +85,20 @@ impl Default for DashState {
         DashState {
             rows: Vec::new(),
             chosen: None,
-            is_new: true,
+            is_untouched: true,
             filter: String::new(),
             mode: InputMode::List,
             notice: String::new(),
-            awaited: None,
+            starting: None,
             preview: Preview::None,
-            looked: false,
+            is_listed: false,
             ended: false,
         }
     }
 }
 
 impl DashState {
-    /// The rows that the filter lets through: those that wait for a person first, ended ones last.
+    /// The rows that match the filter: sessions that wait for a person first, ended ones last.
     pub fn shown(&self) -> Vec<&SessionRow> {
         let mut shown: Vec<&SessionRow> = self.rows.iter().filter(|row| row.matches(&self.filter)).collect();
         shown.sort_by_key(|row| match row.state.as_str() {
@@ -116,30 +109,29 @@ impl DashState {
         shown
     }
 
-    /// How many sessions there are, filter or not.
+    /// The number of sessions, whatever the filter.
     pub fn count(&self) -> usize {
         self.rows.len()
     }
 
-    /// How many answers the dialog has that the chosen session waits in; `None` while that is not known.
+    /// The number of answers in the dialog that the selected session waits in; `None` if unknown.
     pub fn answers(&self) -> Option<u8> {
         let (_, row) = self.chosen().filter(|(_, row)| row.state == BLOCKED)?;
         self.preview.options(&row.name)
     }
 
-    /// How many sessions wait for a person.
     pub fn blocked(&self) -> usize {
         self.rows.iter().filter(|row| row.state == BLOCKED).count()
     }
 
-    /// The chosen row and its place among those that are shown.
+    /// The selected row, and its index among the rows shown.
     pub fn chosen(&self) -> Option<(usize, &SessionRow)> {
         self.shown().into_iter().enumerate().find(|(_, row)| Some(&row.name) == self.chosen.as_ref())
     }
 
-    /// These sessions live, and no other.
+    /// Replaces the list of live sessions.
     pub fn listed(&mut self, names: &[SessionName]) {
-        self.looked = true;
+        self.is_listed = true;
         let gone: Vec<String> = self
             .rows
             .iter()
@@ -152,7 +144,7 @@ impl DashState {
         let at = self.chosen().map(|(at, _)| at);
         self.rows.retain(|row| names.contains(&row.name));
         for name in names {
-            // Until its host has answered, it has a name and nothing else.
+            // Until its host has answered, only its name is known.
             if let Err(at) = self.place(name) {
                 self.rows.insert(
                     at,
@@ -161,37 +153,37 @@ impl DashState {
             }
         }
         self.choose_again(at);
-        self.choose_awaited();
+        self.choose_starting();
     }
 
-    /// A session was started from here: it is chosen as soon as it is listed.
+    /// A session was started from here: it is selected as soon as it is listed.
     pub fn started(&mut self, name: SessionName) {
-        self.awaited = Some(name);
-        self.choose_awaited();
+        self.starting = Some(name);
+        self.choose_starting();
     }
 
-    /// A filter that would hide it goes.
-    fn choose_awaited(&mut self) {
-        let Some(at) = self.awaited.as_ref().and_then(|name| self.place(name).ok()) else { return };
+    /// Clears a filter that would hide the new session.
+    fn choose_starting(&mut self) {
+        let Some(at) = self.starting.as_ref().and_then(|name| self.place(name).ok()) else { return };
         if !self.rows[at].matches(&self.filter) {
             self.filter.clear();
         }
-        self.chosen = self.awaited.take();
+        self.chosen = self.starting.take();
         self.preview = Preview::None;
     }
 
-    /// What a session says of itself; one that is not listed any more is not heard.
-    pub fn told(&mut self, row: SessionRow) {
+    /// Updates the row of a session, if that is still listed.
+    pub fn update_row(&mut self, row: SessionRow) {
         if let Ok(at) = self.place(&row.name) {
             self.rows[at] = row;
-            if self.is_new && self.awaited.is_none() {
+            if self.is_untouched && self.starting.is_none() {
                 self.choose_first();
             }
             self.choose_again(None);
         }
     }
 
-    /// Whether an agent runs in it.
+    /// Whether it runs an agent.
     pub fn is_agent(&self, name: &SessionName) -> bool {
         self.rows.iter().any(|row| row.name == *name && row.agent == Some(true))
     }
@@ -200,13 +192,12 @@ impl DashState {
         self.rows.binary_search_by(|row| row.name.cmp(name))
     }
 
-    /// The word that an action ended with.
-    pub fn say(&mut self, words: &str) {
+    /// Shows the result of an action.
+    pub fn show_notice(&mut self, words: &str) {
         self.notice = clean(words);
     }
 
-    /// One row is always chosen where there is one: the same as before, else the one that is now at its
-    /// place.
+    /// Keeps the same row selected if possible, else the one at its index.
     fn choose_again(&mut self, at: Option<usize>) {
         if self.chosen().is_none() {
             let shown = self.shown();
@@ -216,22 +207,23 @@ impl DashState {
         }
     }
 
-    /// The first row may be another one as states come in: who waits for a person is at the top.
+    /// Selects the first row, which may change as states arrive: sessions that wait for a person move to
+    /// the top.
     fn choose_first(&mut self) {
         let first = self.shown().first().map(|row| row.name.clone());
         if first != self.chosen {
             (self.chosen, self.preview) = (first, Preview::None);
         }
-        self.is_new = self.rows.iter().any(|row| row.agent.is_none());
+        self.is_untouched = self.rows.iter().any(|row| row.agent.is_none());
     }
 
-    /// Selects the row at this place among those that are shown.
+    /// Selects the row with this index among the rows shown.
     pub fn choose(&mut self, at: usize) {
-        self.is_new = false;
+        self.is_untouched = false;
         self.go(|_| at);
     }
 
-    /// Shows what a session has done, unless something is being typed.
+    /// Shows a session's log, unless something is being typed.
     pub fn show_log(&mut self, of: SessionName, lines: Vec<String>) {
         if self.mode == InputMode::List {
             self.notice.clear();
@@ -249,20 +241,19 @@ impl DashState {
         }
     }
 
-    /// To the next one that waits for a person, from the top again behind the last.
+    /// Selects the next session that waits for a person, starting over after the last.
     fn go_to_blocked(&mut self) {
         let (shown, at) = (self.shown(), self.chosen().map_or(0, |(at, _)| at));
         let count = shown.len();
         match (1..=count).map(|n| (at + n) % count).find(|at| shown[*at].state == BLOCKED) {
             Some(next) => self.go(|_| next),
-            None => self.say("no session waits for you"),
+            None => self.show_notice("no session waits for you"),
         }
     }
 
-    /// What a key does.
     pub fn key(&mut self, key: PlainKey) -> Option<DashAction> {
         self.notice.clear();
-        self.is_new = false;
+        self.is_untouched = false;
         match key {
             PlainKey::Suspend => return Some(DashAction::Suspend),
             PlainKey::Redraw => return Some(DashAction::Redraw),
@@ -272,54 +263,34 @@ impl DashState {
             InputMode::List => self.key_in_list(&key),
             InputMode::Help => matches!(key, PlainKey::Cancel).then_some(DashAction::Quit),
             InputMode::Filter => {
-                match edit(&mut self.filter, &key) {
-                    Edited::On => self.mode = InputMode::Filter,
-                    Edited::Done => {}
-                    Edited::Given => self.filter.clear(),
-                }
-                // The first one that matches is the likeliest.
-                self.choose_again(None);
-                // Also while one types.
-                match key {
-                    PlainKey::Up => self.go(|at| at.saturating_sub(1)),
-                    PlainKey::Down => self.go(|at| at + 1),
-                    _ => {}
-                }
+                self.key_in_filter(&key);
                 None
             }
             InputMode::Line { to, mut text } => match edit(&mut text, &key) {
-                Edited::On => {
+                LineEdit::Typing => {
                     self.mode = InputMode::Line { to, text };
                     None
                 }
-                Edited::Done if !text.trim().is_empty() => Some(DashAction::Send(to, text)),
-                Edited::Done | Edited::Given => None,
+                LineEdit::Accepted if !text.trim().is_empty() => Some(DashAction::Send(to, text)),
+                LineEdit::Accepted | LineEdit::Cancelled => None,
             },
             InputMode::Directory(mut dir) => match edit(&mut dir, &key) {
-                Edited::On => {
+                LineEdit::Typing => {
                     self.mode = InputMode::Directory(dir);
                     None
                 }
-                Edited::Done if !dir.trim().is_empty() => Some(DashAction::New(dir.trim().to_owned())),
-                Edited::Done | Edited::Given => None,
+                LineEdit::Accepted if !dir.trim().is_empty() => Some(DashAction::New(dir.trim().to_owned())),
+                LineEdit::Accepted | LineEdit::Cancelled => None,
             },
             InputMode::Log(of, lines, first) => {
-                let last = lines.len().saturating_sub(1);
-                let to = match key {
-                    PlainKey::Up | PlainKey::WheelUp | PlainKey::Char('k') => first.saturating_sub(1),
-                    PlainKey::Down | PlainKey::WheelDown | PlainKey::Char('j') => first + 1,
-                    PlainKey::PageUp => first.saturating_sub(10),
-                    PlainKey::PageDown => first + 10,
-                    PlainKey::Home | PlainKey::Char('g') => 0,
-                    PlainKey::End | PlainKey::Char('G') => last,
-                    _ => return None,
-                };
-                self.mode = InputMode::Log(of, lines, to.min(last));
+                if let Some(first) = scrolled(first, lines.len(), &key) {
+                    self.mode = InputMode::Log(of, lines, first);
+                }
                 None
             }
-            InputMode::Sure(action) if matches!(key, PlainKey::Char('y' | 'Y')) => Some(action),
-            InputMode::Sure(_) => {
-                self.say("cancelled");
+            InputMode::Confirm(action) if matches!(key, PlainKey::Char('y' | 'Y')) => Some(action),
+            InputMode::Confirm(_) => {
+                self.show_notice("cancelled");
                 None
             }
             InputMode::Refused(why) => {
@@ -328,6 +299,21 @@ impl DashState {
                 }
                 None
             }
+        }
+    }
+
+    fn key_in_filter(&mut self, key: &PlainKey) {
+        match edit(&mut self.filter, key) {
+            LineEdit::Typing => self.mode = InputMode::Filter,
+            LineEdit::Accepted => {}
+            LineEdit::Cancelled => self.filter.clear(),
+        }
+        // The first match is the likeliest.
+        self.choose_again(None);
+        match key {
+            PlainKey::Up => self.go(|at| at.saturating_sub(1)),
+            PlainKey::Down => self.go(|at| at + 1),
+            _ => {}
         }
     }
 
@@ -366,21 +352,21 @@ impl DashState {
         match (key, agent) {
             (PlainKey::Char('w'), _) => return Some(DashAction::Log(name)),
             (PlainKey::Enter | PlainKey::Char('r' | 's' | ':' | 'i'), _) if is_over => {
-                self.say(&format!("{name} has ended: `hopty status {name}` says how to resume it"));
+                self.show_notice(&format!("{name} has ended: `hopty status {name}` says how to resume it"));
             }
             (PlainKey::Enter, _) => return Some(DashAction::Attach(name)),
-            (PlainKey::Char('r'), _) => self.mode = InputMode::Sure(DashAction::Restart(name)),
+            (PlainKey::Char('r'), _) => self.mode = InputMode::Confirm(DashAction::Restart(name)),
             (PlainKey::Char(option @ '1'..='9'), _) => {
                 let option = *option as u8 - b'0';
                 match (dialog, answers) {
-                    (None, _) => self.say(&format!("{name} does not wait for an answer")),
+                    (None, _) => self.show_notice(&format!("{name} does not wait for an answer")),
                     (_, Some(count)) if option > count => {
-                        self.say(&format!("{name}: the dialog has the answers 1 to {count}"));
+                        self.show_notice(&format!("{name}: the dialog has the answers 1 to {count}"));
                     }
                     (Some(dialog), _) => return Some(DashAction::Answer(name, option, dialog)),
                 }
             }
-            (PlainKey::Char('s'), _) => self.mode = InputMode::Sure(DashAction::Stop(name)),
+            (PlainKey::Char('s'), _) => self.mode = InputMode::Confirm(DashAction::Stop(name)),
             (PlainKey::Char(':' | 'i'), Some(false)) => {
                 self.mode = InputMode::Refused(format!("{name} is not Claude: attach to type into it"));
             }
@@ -391,16 +377,29 @@ impl DashState {
     }
 }
 
-/// What became of a line by a key.
-enum Edited {
-    /// It is still written.
-    On,
-    Done,
-    /// It is given up.
-    Given,
+/// The first line of a log of `count` lines after this key; `None` for a key that closes the log.
+fn scrolled(first: usize, count: usize, key: &PlainKey) -> Option<usize> {
+    let last = count.saturating_sub(1);
+    let first = match key {
+        PlainKey::Up | PlainKey::WheelUp | PlainKey::Char('k') => first.saturating_sub(1),
+        PlainKey::Down | PlainKey::WheelDown | PlainKey::Char('j') => first + 1,
+        PlainKey::PageUp => first.saturating_sub(10),
+        PlainKey::PageDown => first + 10,
+        PlainKey::Home | PlainKey::Char('g') => 0,
+        PlainKey::End | PlainKey::Char('G') => last,
+        _ => return None,
+    };
+    Some(first.min(last))
 }
 
-fn edit(text: &mut String, key: &PlainKey) -> Edited {
+/// The effect of a key on a line.
+enum LineEdit {
+    Typing,
+    Accepted,
+    Cancelled,
+}
+
+fn edit(text: &mut String, key: &PlainKey) -> LineEdit {
     let mut add = |c: char| {
         if text.chars().count() < LINE_MAX {
             text.push(c);
@@ -408,16 +407,16 @@ fn edit(text: &mut String, key: &PlainKey) -> Edited {
     };
     match key {
         PlainKey::Char(c) => add(*c),
-        // One line it stays, whatever was pasted.
+        // Pasted line breaks must not split the line.
         PlainKey::Paste(pasted) => {
             clean(&pasted.trim_end().replace(['\r', '\n', '\t'], " ")).chars().for_each(add)
         }
-        PlainKey::Backspace if text.is_empty() => return Edited::Given,
+        PlainKey::Backspace if text.is_empty() => return LineEdit::Cancelled,
         PlainKey::Backspace => drop(text.pop()),
         PlainKey::Clear => text.clear(),
-        PlainKey::Enter => return Edited::Done,
-        PlainKey::Escape | PlainKey::Cancel => return Edited::Given,
+        PlainKey::Enter => return LineEdit::Accepted,
+        PlainKey::Escape | PlainKey::Cancel => return LineEdit::Cancelled,
         _ => {}
     }
-    Edited::On
+    LineEdit::Typing
 }

@@ -1,4 +1,4 @@
-//! What the keys make of the dashboard's model.
+//! Keys and the dashboard's state.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub fn name(text: &str) -> SessionName {
     text.parse().unwrap()
 }
 
-/// The row of a session object.
+/// The row of a session's status.
 pub fn row(name: &SessionName, object: Value, home: &str) -> SessionRow {
     let status = SessionStatus::from_json(object).unwrap();
     SessionRow::of(name, &status, home, WallTime::plain, |_| "5 min".to_owned())
@@ -32,7 +32,7 @@ pub fn model(names: &[&str]) -> DashState {
             "command": [if vim { "vim" } else { "claude" }], "why": "It began.", "restarts": 2,
             "clients": [{}],
             "context": {"tokens_from": "transcript", "percent": 40, "level": "ok"}});
-        model.told(row(&name, object, "/home/u"));
+        model.update_row(row(&name, object, "/home/u"));
     }
     model
 }
@@ -68,21 +68,21 @@ fn the_choice_moves_and_stays_within_the_list() {
 }
 
 #[test]
-fn tab_goes_round_those_that_wait_for_a_person() {
+fn tab_cycles_through_sessions_that_wait_for_a_person() {
     let mut model = model(&["a", "b", "c", "d"]);
     assert_eq!(
         (model.key(PlainKey::Tab), chosen(&model), model.notice.as_str()),
         (None, "a", "no session waits for you")
     );
     for waits in ["b", "d"] {
-        model.told(row(&name(waits), json!({"state": "blocked", "dir": format!("~/{waits}")}), ""));
+        model.update_row(row(&name(waits), json!({"state": "blocked", "dir": format!("~/{waits}")}), ""));
     }
     assert_eq!(model.blocked(), 2);
     assert_eq!(model.shown().iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), ["b", "d", "a", "c"]);
     for at in ["b", "d", "b"] {
         assert_eq!((model.key(PlainKey::Tab), chosen(&model)), (None, at));
     }
-    // One that is filtered out is not gone to.
+    // A row that is filtered out cannot be selected.
     model.key(PlainKey::Char('/'));
     type_in(&mut model, "~/d");
     model.key(PlainKey::Enter);
@@ -98,7 +98,7 @@ fn a_session_is_stopped_only_after_a_yes() {
     let mut model = model(&["a"]);
     for key in [PlainKey::Enter, PlainKey::Char('n'), PlainKey::Escape, PlainKey::Paste("y".to_owned())] {
         assert_eq!(model.key(PlainKey::Char('s')), None);
-        assert_eq!(model.mode, InputMode::Sure(DashAction::Stop(name("a"))));
+        assert_eq!(model.mode, InputMode::Confirm(DashAction::Stop(name("a"))));
         assert_eq!((model.key(key), model.notice.as_str()), (None, "cancelled"));
     }
     model.key(PlainKey::Char('s'));
@@ -129,7 +129,7 @@ fn a_line_goes_to_an_agent_and_to_nothing_else() {
         assert_eq!((model.key(PlainKey::Enter), &model.mode), (None, &InputMode::List));
     }
     model.key(PlainKey::Down);
-    // What was meant for a line is no key for anything else.
+    // Characters of a refused line are not keys for anything else.
     assert_eq!(type_in(&mut model, "irsyq"), None);
     let InputMode::Refused(why) = &model.mode else { panic!("{:?}", model.mode) };
     assert!(why.starts_with("bv is not Claude"), "{why}");
@@ -137,7 +137,7 @@ fn a_line_goes_to_an_agent_and_to_nothing_else() {
 }
 
 #[test]
-fn before_its_host_has_said_what_it_runs_a_line_can_be_written() {
+fn a_line_can_be_written_before_the_first_status_arrives() {
     let mut model = DashState::default();
     model.listed(&[name("a")]);
     assert_eq!(type_in(&mut model, "irsyq"), None);
@@ -152,7 +152,7 @@ fn a_restart_is_asked_about_and_a_dialog_is_answered() {
     assert_eq!(type_in(&mut model, "ry"), Some(DashAction::Restart(name("a"))));
     assert_eq!(type_in(&mut model, "1"), None, "it does not wait");
     assert_eq!(model.notice, "a does not wait for an answer");
-    model.told(row(
+    model.update_row(row(
         &name("a"),
         json!({"state": "blocked", "waiting_for": "permission", "agent": "claude"}),
         "",
@@ -170,7 +170,7 @@ fn a_restart_is_asked_about_and_a_dialog_is_answered() {
 #[test]
 fn a_notice_lasts_until_the_next_key() {
     let mut model = model(&["a", "b"]);
-    model.say("done");
+    model.show_notice("done");
     assert_eq!((model.key(PlainKey::Down), model.notice.as_str()), (None, ""));
 }
 
@@ -196,9 +196,9 @@ fn a_filter_narrows_the_list_and_the_choice_follows() {
 }
 
 #[test]
-fn who_waits_is_chosen_as_states_come_in_until_a_key_is_pressed() {
+fn a_waiting_session_is_selected_until_a_key_is_pressed() {
     let told = |model: &mut DashState, of: &str, state: &str| {
-        model.told(row(&name(of), json!({"state": state, "agent": "claude"}), ""));
+        model.update_row(row(&name(of), json!({"state": state, "agent": "claude"}), ""));
     };
     for key in [None, Some(PlainKey::Up)] {
         let mut model = DashState::default();
@@ -262,7 +262,7 @@ proptest::proptest! {
 fn a_new_session_asks_for_its_directory_and_ended_ones_can_be_listed() {
     let mut model = DashState::default();
     model.listed(&[name("proj")]);
-    model.told(row(&name("proj"), json!({"state": "idle", "dir": "/home/u/proj"}), "/home/u"));
+    model.update_row(row(&name("proj"), json!({"state": "idle", "dir": "/home/u/proj"}), "/home/u"));
     assert_eq!(model.key(PlainKey::Char('n')), None);
     assert_eq!(
         model.mode,
@@ -273,7 +273,7 @@ fn a_new_session_asks_for_its_directory_and_ended_ones_can_be_listed() {
     assert_eq!(model.key(PlainKey::Enter), Some(DashAction::New("~/proj2".to_owned())));
     assert_eq!(model.key(PlainKey::Char('e')), Some(DashAction::Ended));
     model.listed(&[name("old"), name("proj")]);
-    model.told(row(&name("old"), json!({"state": "ended"}), ""));
+    model.update_row(row(&name("old"), json!({"state": "ended"}), ""));
     model.choose(1);
     assert_eq!(model.chosen().unwrap().1.name, name("old"), "ended ones are last");
     assert_eq!((model.key(PlainKey::Char('r')), model.mode.clone()), (None, InputMode::List));

@@ -1,4 +1,4 @@
-//! What the model looks like on a terminal of any size. Pure: a model and a frame in, cells out.
+//! Draws the model on a terminal of any size. Pure: a model and a frame in, cells out.
 
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Position, Rect, Size};
@@ -15,24 +15,24 @@ use crate::core::text::column_fit::{ColumnNeed, ColumnRank, fit_columns};
 use crate::core::text::ellipsis::{begin_of, end_of_path, session_name_cols};
 use crate::core::text::word_wrap::wrap_words;
 
-/// Rows below which the preview has a line above it instead of a frame around it.
+/// Below this number of rows the preview has a line above it instead of a frame.
 const LOW: u16 = 16;
 
-/// Columns that a directory has at least, and what a session is about.
+/// The least columns of a directory and of a topic.
 const SUBJECT_LEAST: usize = 12;
-/// Columns of the two that are worth more than numbers.
+/// The columns of these two that take precedence over numbers.
 const ENOUGH: usize = 20;
-/// Columns of a state with its reason that are enough, and the least.
+/// Enough columns of a state with its reason, and the least.
 const STATE_ENOUGH: usize = 32;
 const STATE_LEAST: usize = 20;
-/// Columns with fewer of which only the state is shown.
+/// Below this number of columns only the state is shown.
 const STATE_CUT: usize = 14;
-/// Columns of a terminal from which on a state has its reason.
+/// From this width on, the state has its reason.
 const WITH_REASON: u16 = 70;
-/// Columns from which on there is room for a longer bar.
+/// From this width on, the bar is longer.
 const WIDE: u16 = 110;
 
-/// Keys, what they do, and the same in a few words for where a line is short.
+/// Keys, what they do, and a shorter form for a narrow line.
 const KEYS: [(&str, &str, &str); 11] = [
     ("up, down, j, k", "select a session; so do click and wheel", "select; click, wheel"),
     ("PgUp, PgDn, g, G", "ten up, ten down; first, last session", "ten; first, last"),
@@ -47,13 +47,12 @@ const KEYS: [(&str, &str, &str); 11] = [
     ("q, Ctrl+L", "quit, the sessions keep running; redraw", "quit; redraw"),
 ];
 
-/// Draws the model.
 pub fn draw(model: &DashState, frame: &mut Frame<'_>) {
     let area = frame.area();
     let ([head, body, foot], list) = parts(model, area);
     frame.render_widget(header(model, head.width, usize::from(list - 1)), head);
     if model.count() == 0 {
-        let text = if model.looked {
+        let text = if model.is_listed {
             vec![
                 "No session is running.",
                 "",
@@ -79,16 +78,16 @@ pub fn draw(model: &DashState, frame: &mut Frame<'_>) {
     }
 }
 
-/// Heading, body and foot, and how many rows of the body the list has.
+/// The areas of header, body and footer, and how many rows of the body the list has.
 fn parts(model: &DashState, area: Rect) -> ([Rect; 3], u16) {
     let parts: [Rect; 3] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
-    // The heading, and never more than half of what is there.
+    // The header of the list, and at most half of the available rows.
     let wanted = u16::try_from(model.shown().len()).unwrap_or(u16::MAX).saturating_add(1).max(2);
     (parts, wanted.min((parts[1].height / 2).max(2)))
 }
 
-/// Which row of the list stands in this row of the terminal, both from 0.
+/// Which row of the list is in this row of the terminal, both counted from 0.
 pub fn row_at(model: &DashState, size: Size, row: u16) -> Option<usize> {
     let ([_, body, _], list) = parts(model, Rect::new(0, 0, size.width, size.height));
     let at = row.checked_sub(body.y + 1).filter(|at| *at + 1 < list)?;
@@ -96,8 +95,8 @@ pub fn row_at(model: &DashState, size: Size, row: u16) -> Option<usize> {
     (at < model.shown().len()).then_some(at)
 }
 
-/// The first row of the list that is shown: the chosen one in the middle, as far as the ends of the list
-/// allow.
+/// The first row of the list that is shown: the selected one is in the middle, as far as the ends of the
+/// list allow.
 fn first_shown(model: &DashState, height: usize) -> usize {
     let chosen = model.chosen().map_or(0, |(at, _)| at);
     chosen.saturating_sub(height / 2).min(model.shown().len().saturating_sub(height))
@@ -111,7 +110,7 @@ fn dim() -> Style {
     Style::new().add_modifier(Modifier::DIM)
 }
 
-/// `room`: how many rows the list has.
+/// `room`: the number of rows of the list.
 fn header(model: &DashState, width: u16, room: usize) -> Line<'static> {
     let (count, shown) = (model.count(), model.shown().len());
     let what = if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") };
@@ -132,11 +131,11 @@ fn header(model: &DashState, width: u16, room: usize) -> Line<'static> {
 struct ListColumn {
     heading: &'static str,
     need: ColumnNeed,
-    /// What of a row stands in so many columns.
+    /// The content of a row's cell, for this many columns.
     cell: fn(&SessionRow, u16) -> Vec<Span<'static>>,
 }
 
-/// The columns of the list that there is room for, with their widths.
+/// The columns that fit, with their widths.
 fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
     use ColumnRank::{Major, Minor, Stays};
     let shown = model.shown();
@@ -145,7 +144,7 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
         widths.max().unwrap_or(0).max(heading.len()).min(most)
     };
     let name = widest(|row| row.name.as_str(), "SESSION", session_name_cols(usize::from(width)));
-    // On a narrow terminal the line above the picture says what the chosen one waits for.
+    // On a narrow terminal the line above the preview shows what the selected session waits for.
     let least = if width < WITH_REASON { widest(|row| &row.state, "STATE", 12) } else { STATE_LEAST };
     let state = widest(|row| &row.state_words, "STATE", 60);
     let since = widest(|row| &row.since, "FOR", 6);
@@ -181,11 +180,11 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
         };
         column.need.is_blank = !shown.iter().any(tells);
     }
-    // What no session has needs no heading.
+    // A column that is empty for all sessions needs no heading.
     let needs_cells = |heading: &str| matches!(heading, "LABELS" | "ABOUT" | "MODEL" | "BRANCH");
     all.retain(|column| !column.need.is_blank || !needs_cells(column.heading));
     let needs: Vec<ColumnNeed> = all.iter().map(|column| column.need).collect();
-    // The mark of the selected row stands before them.
+    // The selection mark is in front of the columns.
     let mut widths = fit_columns(&needs, usize::from(width.saturating_sub(1)));
     give_back(&shown, &all, &mut widths);
     let fitted = all.into_iter().zip(widths);
@@ -197,7 +196,7 @@ fn raw(text: &str) -> Vec<Span<'static>> {
     vec![Span::raw(text.to_owned())]
 }
 
-/// What the directories do not use once they are cut is for what sessions are about.
+/// Gives the columns that directories do not use to the topics.
 fn give_back(shown: &[&SessionRow], all: &[ListColumn], widths: &mut [Option<usize>]) {
     let place = |heading: &str| all.iter().position(|column| column.heading == heading);
     if let (Some(dir), Some(about)) = (place("DIRECTORY"), place("ABOUT"))
@@ -211,7 +210,7 @@ fn give_back(shown: &[&SessionRow], all: &[ListColumn], widths: &mut [Option<usi
     }
 }
 
-/// The state, with what it waits for where there is room.
+/// The state, with its reason if there is space.
 fn state_cell(row: &SessionRow, width: u16) -> Vec<Span<'static>> {
     let width = usize::from(width);
     let whole = row.state_words.width() <= width || width >= STATE_CUT;
@@ -229,7 +228,7 @@ fn state_style(state: &str) -> Style {
     }
 }
 
-/// The context in percent, with a bar before it where there is room.
+/// The context usage in percent, with a bar if there is space.
 fn meter(row: &SessionRow, width: u16) -> Vec<Span<'static>> {
     let cells = usize::from(width).saturating_sub(4);
     let cells = if cells < 5 { 0 } else { cells };
@@ -292,7 +291,7 @@ fn draw_list(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
 fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     let Some((_, row)) = model.chosen() else { return };
     let title = match &model.preview {
-        // Before the first answer Claude's title is its name.
+        // Claude's title before the first answer is its own name.
         Preview::Shown { screen, .. }
             if !screen.title().is_empty()
                 && (row.about.is_empty() || !screen.title().ends_with("Claude Code")) =>
@@ -337,7 +336,7 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
             return draw_input(&format!("to {to}: "), text, "Enter sends, Escape cancels", frame, area);
         }
         InputMode::Log(..) => Line::styled("up, down scroll   any other key closes", dim()),
-        InputMode::Sure(action) => {
+        InputMode::Confirm(action) => {
             let what = match action {
                 DashAction::Stop(name) => format!("Stop {name} for good?"),
                 DashAction::Restart(name) if model.is_agent(name) => {
@@ -357,7 +356,7 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
 
 /// A line that is being typed, with the cursor at its end.
 fn draw_input(head: &str, text: &str, hint: &str, frame: &mut Frame<'_>, area: Rect) {
-    // The end of what is typed stays in sight.
+    // The end of the text stays visible.
     let room = usize::from(area.width).saturating_sub(head.width() + 1);
     let mut seen = text;
     while seen.width() > room {
@@ -375,7 +374,7 @@ fn draw_input(head: &str, text: &str, hint: &str, frame: &mut Frame<'_>, area: R
     frame.set_cursor_position(Position::new(area.x + col.min(area.width.saturating_sub(1)), area.y));
 }
 
-/// The keys, as many as fit into this width.
+/// The keys that fit into this width.
 fn keys_line(model: &DashState, width: u16) -> String {
     let answers = model
         .answers()
@@ -401,10 +400,10 @@ fn keys_line(model: &DashState, width: u16) -> String {
     text
 }
 
-/// Where a line of a log goes on below, in columns from the left.
+/// The indentation of a log line's continuation, in columns.
 const LOG_INDENT: usize = 2;
 
-/// What a session has done, newest first.
+/// A session's log, newest first.
 fn draw_log(name: &SessionName, lines: &[String], first: usize, frame: &mut Frame<'_>, area: Rect) {
     let block = Block::bordered().title(Span::styled(format!(" {name}: newest first "), bold()));
     let cols = usize::from(area.width.saturating_sub(2)).max(1);
@@ -423,11 +422,11 @@ fn draw_help(frame: &mut Frame<'_>, area: Rect) {
             Span::raw(if wide { *what } else { *short }),
         ])
     };
-    // Where there is no row for all, who reads this needs the key for it the least.
+    // If not all rows fit, drop the key that the reader has just used.
     let keys = KEYS.iter().filter(|(key, ..)| usize::from(area.height) >= KEYS.len() || *key != "?");
     let lines: Vec<Line<'_>> = keys.map(words).collect();
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
-    // Where a frame would take rows that the keys need, there is none.
+    // No frame if it would take rows that the keys need.
     let framed = wide && area.height > height + 1;
     let area =
         middle(area, if wide { 62 } else { area.width }, if framed { height + 2 } else { area.height });
@@ -443,7 +442,7 @@ fn middle(of: Rect, width: u16, height: u16) -> Rect {
     Rect { x: of.x + (of.width - width) / 2, y: of.y + (of.height - height) / 2, width, height }
 }
 
-/// A text cut to `width` columns, an ellipsis where something was cut, blanks behind it.
+/// A text cut to `width` columns with an ellipsis, or padded with blanks.
 fn pad(text: &str, width: u16) -> String {
     let text = fit(text, width);
     let missing = usize::from(width).saturating_sub(text.width());
@@ -454,7 +453,7 @@ fn fit(text: &str, width: u16) -> String {
     begin_of(text, usize::from(width))
 }
 
-/// Spans cut and padded to `width` columns together.
+/// Spans cut and padded to `width` columns in total.
 fn cut(spans: Vec<Span<'static>>, width: u16) -> Vec<Span<'static>> {
     let mut left = width;
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! What the dashboard shows, on ratatui's own test terminal.
+//! The dashboard on ratatui's own test terminal.
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -29,7 +29,7 @@ fn shown(model: &DashState, cols: u16, height: u16) -> String {
 const DIALOG: &str =
     "\x1b]0;My title\x07● Working.\r\n ❯ 1. Yes\r\n   2. Yes, and don't ask again\r\n   3. No";
 
-/// Two sessions, the first chosen and with a picture.
+/// Two sessions; the first is selected and has a preview.
 fn two() -> DashState {
     let mut model = model(&["notes-v", "proj"]);
     model.key(PlainKey::Down);
@@ -39,7 +39,7 @@ fn two() -> DashState {
         "why": "Blocked on a person for 5 min. `hopty attach proj` answers it.", "restarts": 3, "clients": [{},
         {}],
         "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
-    model.told(row(&name("proj"), busy, "/home/u"));
+    model.update_row(row(&name("proj"), busy, "/home/u"));
     model.preview = Preview::read(&name("proj"), (80, 24), DIALOG, false);
     model
 }
@@ -89,7 +89,7 @@ fn a_large_terminal_shows_everything() {
     }
 }
 
-/// A branch comes after the model and before the age, where there is room.
+/// The branch comes after the model and before the age, if there is space.
 #[test]
 fn a_branch_is_shown_where_there_is_room() {
     let mut model = model(&["rocket"]);
@@ -99,7 +99,7 @@ fn a_branch_is_shown_where_there_is_room() {
         "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
     let rocket = row(&name("rocket"), object, "/home/u").on_branch(Some("fix/\u{1b}parser"));
     assert!(rocket.matches("FIX/"));
-    model.told(rocket);
+    model.update_row(rocket);
     let at = |cols| rows(&model, cols, 24)[1..3].to_vec();
     assert_eq!(
         at(100)[1],
@@ -114,7 +114,7 @@ fn a_branch_is_shown_where_there_is_room() {
 }
 
 #[test]
-fn the_page_of_keys_says_all_of_each_line() {
+fn the_help_page_shows_each_line_completely() {
     let mut help = two();
     help.key(PlainKey::Char('?'));
     for cols in [62, 80] {
@@ -123,15 +123,15 @@ fn the_page_of_keys_says_all_of_each_line() {
     }
 }
 
-/// Where there is no room for all of it, a directory keeps its end, and what a session is about its begin.
+/// If space is scarce, a directory keeps its end and a topic its start.
 #[test]
-fn directory_and_topic_share_what_is_left() {
+fn directory_and_topic_share_the_remaining_width() {
     let mut model = model(&["rocket", "parser"]);
     for (name_of, about) in [("rocket", "Make the rocket pass all of its six stages."), ("parser", "")] {
         let dir = format!("/home/u/work/projects/deep/{name_of}");
         let object = json!({"state": "blocked", "waiting_for": "permission", "dir": dir,
             "state_since": "2026-11-20T14:00:00.000Z", "work": {"prompt": about}});
-        model.told(row(&name(name_of), object, "/home/u"));
+        model.update_row(row(&name(name_of), object, "/home/u"));
     }
     let at = |cols| rows(&model, cols, 24)[1..4].to_vec();
     assert_eq!(
@@ -145,12 +145,12 @@ fn directory_and_topic_share_what_is_left() {
     );
     assert!(at(200)[2].contains("~/work/projects/deep/rocket  Make the rocket pass all of its six stages."));
     assert_eq!(at(40)[2], " rocket   blocked   5 min  …/deep/rocket");
-    // A long name leaves no room for the directory of a narrow terminal, and for since when it waits.
+    // A long name leaves no space for the directory and the age on a narrow terminal.
     let long = "a-rather-long-name-of-a-session";
     model.listed(&[name(long)]);
     let object = json!({"state": "blocked", "waiting_for": "permission", "dir": "/home/u/work/rocket",
         "state_since": "2026-11-20T14:00:00.000Z", "work": {"prompt": "Make it fly."}});
-    model.told(row(&name(long), object, "/home/u"));
+    model.update_row(row(&name(long), object, "/home/u"));
     assert_eq!(rows(&model, 40, 24)[2], "›a-rather-long…  blocked (permis…  5 min");
     let usual = rows(&model, 80, 24)[1..3].to_vec();
     assert_eq!(
@@ -217,18 +217,18 @@ fn a_long_list_shows_the_part_around_the_choice() {
     );
 }
 
-/// A long name takes the room of the counts, not that of the directory.
+/// A long name takes the space of the counts, not that of the directory.
 #[test]
 fn the_directory_is_in_sight_of_a_usual_terminal() {
     let mut model = model(&["a-name-that-is-longer-than-its-column", "proj"]);
     for (state, cols) in [("idle", 80), ("unresponsive", 80), ("unresponsive", 60), ("idle", 45)] {
-        model.told(row(&name("proj"), json!({"state": state, "dir": "/home/u/proj"}), "/home/u"));
+        model.update_row(row(&name("proj"), json!({"state": state, "dir": "/home/u/proj"}), "/home/u"));
         let rows = rows(&model, cols, 24);
         assert!(rows[1].contains("DIRECTORY") && rows[3].contains("~/proj"), "{cols}:\n{}", rows.join("\n"));
     }
 }
 
-/// Each key, in the smallest terminal that is cared for, too.
+/// Each key is shown even in the smallest supported terminal.
 #[test]
 fn the_page_of_keys_is_whole() {
     let mut model = two();
@@ -247,7 +247,7 @@ fn the_page_of_keys_is_whole() {
 }
 
 #[test]
-fn without_a_session_it_says_how_to_start_one() {
+fn an_empty_list_explains_how_to_start_a_session() {
     let mut model = DashState::default();
     assert!(!shown(&model, 80, 24).contains("No session"), "nobody has looked yet");
     model.listed(&[]);
@@ -278,9 +278,9 @@ fn questions_lines_filters_and_refusals_are_shown() {
         shown(&model, 60, 10).contains("2 sessions, 0 with \"x\", 1 blocked")
             && shown(&model, 60, 10).contains("no session matches")
     );
-    model.say("stop: proj: a command inside the session may not stop it");
+    model.show_notice("stop: proj: a command inside the session may not stop it");
     model.key(PlainKey::Escape);
-    model.say("stop: proj: a command inside the session may not stop it");
+    model.show_notice("stop: proj: a command inside the session may not stop it");
     assert!(shown(&model, 80, 10).ends_with("stop: proj: a command inside the session may not stop it"));
 }
 
@@ -300,10 +300,10 @@ fn text_of_sessions_never_reaches_the_terminal_raw() {
     let object = json!({"state": evil, "waiting_for": evil, "agent": evil, "dir": evil, "command": [evil],
         "why": evil,
         "context": {"tokens_from": "transcript", "percent": 900, "level": evil}});
-    model.told(row(&name("proj"), object, "/"));
+    model.update_row(row(&name("proj"), object, "/"));
     model.preview = Preview::read(&name("proj"), (80, 24), "\u{1b}]0;a\u{202e}b\u{7}x\u{202e}\u{85}y", false);
     for (cols, height) in [(40, 10), (80, 24), (200, 60)] {
-        model.say(evil);
+        model.show_notice(evil);
         assert!(rows(&model, cols, height).join("").chars().all(is_harmless));
         model.key(PlainKey::Char('/'));
         model.key(PlainKey::Paste(evil.to_owned()));

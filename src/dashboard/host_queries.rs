@@ -1,6 +1,5 @@
-//! Questions to hosts, each in a thread of its own, so that a host that does not answer holds up neither the
-//! keys nor the others. Answers come back through a channel, and a byte on a socket pair says that there is
-//! one.
+//! Queries to hosts, each in a thread of its own, so that a host that does not answer delays neither the
+//! keys nor other queries. Replies arrive through a channel; a byte on a socket pair signals them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read, Write};
@@ -29,186 +28,189 @@ use crate::ipc::control_client::{ControlClient, NoAnswer};
 use crate::ipc::message::{Code, Request};
 use crate::sys::clock::{ahead, elapsed};
 
-/// How long a host gets for connection and answer together; after that it is `unresponsive`.
+/// How long a host gets for connecting and answering; after that it counts as `unresponsive`.
 const HOST_QUERY_LIMIT: Duration = Duration::from_millis(200);
-/// The same for what is asked for by a key, which may have to be written down first.
-const PATIENCE_OF_A_PERSON: Duration = Duration::from_secs(5);
-/// Questions under way at once; the others wait for their turn.
+/// The same for queries that a key has started, which may wait for a disk.
+const ACTION_LIMIT: Duration = Duration::from_secs(5);
+/// The most queries at the same time; the others wait.
 const AT_ONCE: usize = 64;
 
-/// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DashQuestion {
-    /// Which sessions live, and with `ended` which others are known.
+pub enum HostQuery {
+    /// The live sessions, and with `ended` also the others.
     List {
         ended: bool,
     },
-    /// What it has done.
     Log(SessionName),
-    /// A new session in a directory.
+    /// Start a session in a directory.
     New(String),
     Status(SessionName),
     Screen(SessionName),
-    /// A hand-over.
     Restart(SessionName),
     Stop(SessionName),
-    /// A line for the agent.
     Send(SessionName, String),
     /// The key of an option, for the dialog of this name.
     Answer(SessionName, u8, String),
 }
 
-/// What came back.
 #[derive(Debug)]
-pub enum DashReply {
-    /// What a session has done, newest first.
+pub enum HostReply {
+    /// A session's log, newest first.
     Log(SessionName, Vec<String>),
-    /// These sessions live.
+    /// The live sessions.
     Listed(Vec<SessionName>),
-    /// A session as it is, or as it was last known.
+    /// A session's current or last known status.
     Status(Box<SessionRow>),
-    /// A session's screen, or why there is none.
+    /// A session's screen, or why it is missing.
     Screen(SessionName, Preview),
-    /// What became of a wish, in words.
+    /// The result of an action, in words.
     Done(String),
-    /// This session was started; the same in words.
+    /// This session was started; with a message.
     Started(SessionName, String),
-    /// There is nothing to tell: the session is gone, for instance.
+    /// Nothing to show, for example because the session is gone.
     Nothing,
-    /// The thread that asked panicked, and the terminal was put back for it.
-    Failed,
+    /// The thread panicked, and the panic restored the terminal.
+    Panicked,
 }
 
-/// Questions under way and answers that came.
+/// The running queries and their replies.
 #[derive(Debug)]
-pub struct Asks {
+pub struct HostQueries {
     paths: Arc<Paths>,
-    under_way: BTreeSet<DashQuestion>,
-    waiting: VecDeque<DashQuestion>,
-    answers: Receiver<(DashQuestion, DashReply)>,
-    answer: Sender<(DashQuestion, DashReply)>,
+    running: BTreeSet<HostQuery>,
+    waiting: VecDeque<HostQuery>,
+    answers: Receiver<(HostQuery, HostReply)>,
+    answer: Sender<(HostQuery, HostReply)>,
     bell: UnixStream,
     ring: Arc<UnixStream>,
 }
 
-impl Asks {
-    /// Nothing is asked yet.
+impl HostQueries {
+    /// Starts no query.
     ///
     /// # Errors
     /// When there are no descriptors left.
-    pub fn new(paths: &Paths) -> io::Result<Asks> {
+    pub fn new(paths: &Paths) -> io::Result<HostQueries> {
         let (bell, ring) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         ring.set_nonblocking(true)?;
         let (answer, answers) = channel();
         let (paths, ring) = (Arc::new(paths.clone()), Arc::new(ring));
-        Ok(Asks { paths, under_way: BTreeSet::new(), waiting: VecDeque::new(), answers, answer, bell, ring })
+        Ok(HostQueries {
+            paths,
+            running: BTreeSet::new(),
+            waiting: VecDeque::new(),
+            answers,
+            answer,
+            bell,
+            ring,
+        })
     }
 
-    /// Asks, unless the same is being asked already.
-    pub fn begin(&mut self, ask: DashQuestion) {
-        if self.under_way.contains(&ask) || self.waiting.contains(&ask) {
+    /// Starts a query, unless the same one is already running.
+    pub fn begin(&mut self, ask: HostQuery) {
+        if self.running.contains(&ask) || self.waiting.contains(&ask) {
             return;
         }
         self.waiting.push_back(ask);
-        self.start_waiting();
+        self.start_queued();
     }
 
-    fn start_waiting(&mut self) {
-        while self.under_way.len() < AT_ONCE {
+    fn start_queued(&mut self) {
+        while self.running.len() < AT_ONCE {
             let Some(ask) = self.waiting.pop_front() else { return };
             let (paths, answer, ring) =
                 (Arc::clone(&self.paths), self.answer.clone(), Arc::clone(&self.ring));
             let asked = ask.clone();
             let thread = std::thread::Builder::new().name("hopty-ask".to_owned()).spawn(move || {
-                let told =
-                    catch_unwind(AssertUnwindSafe(|| answer_to(&paths, &asked))).unwrap_or(DashReply::Failed);
-                let _ = answer.send((asked, told));
-                // A full pair has rung already.
+                let reply = catch_unwind(AssertUnwindSafe(|| answer_to(&paths, &asked)))
+                    .unwrap_or(HostReply::Panicked);
+                let _ = answer.send((asked, reply));
+                // If the pair is full, the loop will wake up anyway.
                 let _ = (&*ring).write(&[0]);
             });
-            // Where no thread is to be had it is asked again when it is due.
+            // If no thread can be started, the query is repeated when it is due again.
             if thread.is_ok() {
-                self.under_way.insert(ask);
+                self.running.insert(ask);
             }
         }
     }
 
-    /// The answers so far.
-    pub fn take(&mut self) -> Vec<DashReply> {
+    /// The replies since the last call.
+    pub fn take(&mut self) -> Vec<HostReply> {
         let mut rung = [0; 256];
         while (&self.bell).read(&mut rung).is_ok_and(|n| n > 0) {}
         let mut all = Vec::new();
-        while let Ok((ask, told)) = self.answers.try_recv() {
-            self.under_way.remove(&ask);
-            all.push(told);
+        while let Ok((ask, reply)) = self.answers.try_recv() {
+            self.running.remove(&ask);
+            all.push(reply);
         }
-        self.start_waiting();
+        self.start_queued();
         all
     }
 }
 
-/// Readable when there are answers.
-impl AsFd for Asks {
+/// Readable when there are replies.
+impl AsFd for HostQueries {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }
 }
 
-fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
+fn answer_to(paths: &Paths, asked: &HostQuery) -> HostReply {
     let home = paths.home.display().to_string();
     match asked {
-        DashQuestion::List { ended } => {
+        HostQuery::List { ended } => {
             let wanted = session::list(paths).into_iter().filter(|(_, alive)| *alive || *ended);
-            DashReply::Listed(wanted.map(|(name, _)| name).collect())
+            HostReply::Listed(wanted.map(|(name, _)| name).collect())
         }
-        DashQuestion::Log(name) => DashReply::Log(name.clone(), run_verb::log(name)),
-        DashQuestion::New(dir) => match run_verb::start(&in_home(dir, &paths.home)) {
-            Ok((name, words)) => DashReply::Started(name, words),
-            Err(words) => DashReply::Done(words),
+        HostQuery::Log(name) => HostReply::Log(name.clone(), run_verb::log(name)),
+        HostQuery::New(dir) => match run_verb::start(&in_home(dir, &paths.home)) {
+            Ok((name, words)) => HostReply::Started(name, words),
+            Err(words) => HostReply::Done(words),
         },
-        DashQuestion::Status(name) => match ask(paths, name, &Request::Status, HOST_QUERY_LIMIT) {
+        HostQuery::Status(name) => match ask(paths, name, &Request::Status, HOST_QUERY_LIMIT) {
             Ok(object) => row_of(name, &SessionStatus::from_json(object).unwrap_or_default(), &home),
             Err(_) => {
-                last_known(paths, name).map_or(DashReply::Nothing, |status| row_of(name, &status, &home))
+                last_known(paths, name).map_or(HostReply::Nothing, |status| row_of(name, &status, &home))
             }
         },
-        DashQuestion::Screen(name) => DashReply::Screen(name.clone(), screen(paths, name)),
-        DashQuestion::Restart(name) => {
+        HostQuery::Screen(name) => HostReply::Screen(name.clone(), screen(paths, name)),
+        HostQuery::Restart(name) => {
             let request = Request::Restart { now: false, no_handoff: false, wait: false };
-            DashReply::Done(match ask(paths, name, &request, PATIENCE_OF_A_PERSON) {
+            HostReply::Done(match ask(paths, name, &request, ACTION_LIMIT) {
                 Ok(AcceptAnswer { .. }) => format!("restart of {name} requested: waiting for a safe point"),
                 Err(why) => format!("restart: {name}: {why}"),
             })
         }
-        DashQuestion::Stop(name) => {
-            DashReply::Done(match ask(paths, name, &Request::Stop { kill: false }, PATIENCE_OF_A_PERSON) {
+        HostQuery::Stop(name) => {
+            HostReply::Done(match ask(paths, name, &Request::Stop { kill: false }, ACTION_LIMIT) {
                 Ok(AcceptAnswer { .. }) => format!("stopping {name}"),
                 Err(why) => format!("stop: {name}: {why}"),
             })
         }
-        DashQuestion::Send(name, text) => DashReply::Done(run_verb::send(name, text)),
-        DashQuestion::Answer(name, option, dialog) => DashReply::Done(answer(paths, name, *option, dialog)),
+        HostQuery::Send(name, text) => HostReply::Done(run_verb::send(name, text)),
+        HostQuery::Answer(name, option, dialog) => HostReply::Done(answer(paths, name, *option, dialog)),
     }
 }
 
-/// A session as it is shown, with the branch of its directory.
-fn row_of(name: &SessionName, status: &SessionStatus, home: &str) -> DashReply {
+/// The row of a session, with the branch of its directory.
+fn row_of(name: &SessionName, status: &SessionStatus, home: &str) -> HostReply {
     let branch = crate::git::ask_git::checkout(Path::new(&status.dir));
     let row = SessionRow::of(name, status, home, ahead, elapsed);
-    DashReply::Status(Box::new(row.on_branch(branch.as_deref())))
+    HostReply::Status(Box::new(row.on_branch(branch.as_deref())))
 }
 
 /// Chooses an option of the dialog, if the session still waits in it.
 fn answer(paths: &Paths, name: &SessionName, option: u8, dialog: &str) -> String {
     let request = Request::Answer { dialog: dialog.to_owned(), option };
-    match ask(paths, name, &request, PATIENCE_OF_A_PERSON) {
+    match ask(paths, name, &request, ACTION_LIMIT) {
         Ok(SendAnswer { .. }) => format!("{name}: answered with {option}"),
         Err(why) => format!("answer: {name}: {why}"),
     }
 }
 
-/// The session's file, of one whose host does not answer or is gone.
+/// The status file of a session whose host does not answer or is gone.
 fn last_known(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let dir = paths.session(name);
     let last = session::status(&dir).ok().flatten().unwrap_or_default();
@@ -232,7 +234,9 @@ fn screen(paths: &Paths, name: &SessionName) -> Preview {
         Err(_) => {
             match session::last_screen(paths, name).and_then(|last| serde_json::from_value(last).ok()) {
                 Some(last) => last,
-                None => return Preview::Missing("it has ended, and its last screen was seen".to_owned()),
+                None => {
+                    return Preview::Missing("it has ended, and its last screen was already seen".to_owned());
+                }
             }
         }
     };
@@ -240,7 +244,7 @@ fn screen(paths: &Paths, name: &SessionName) -> Preview {
     Preview::read(name, (cols, rows), &dump, degraded)
 }
 
-/// One question, whose answer comes in time or not at all.
+/// Sends one request; the answer arrives in time or not at all.
 fn ask<T: DeserializeOwned>(
     paths: &Paths,
     name: &SessionName,
@@ -250,7 +254,7 @@ fn ask<T: DeserializeOwned>(
     let until = Instant::now() + patience;
     let socket = address::connect(&paths.socket(name), patience).map_err(|e| silent(&e))?;
     if !address::peer(&socket).is_ok_and(|pid| session::is_host(&paths.session(name), pid)) {
-        return Err("another process listens in its host's place".to_owned());
+        return Err("another process listens on its socket".to_owned());
     }
     ControlClient::new(socket, "control", Some(until)).ask(request).map_err(|no| match no {
         NoAnswer::Io(error) => silent(&error),
@@ -281,13 +285,13 @@ mod tests {
     fn the_same_is_asked_once_at_a_time() {
         let home = tempfile::tempdir().unwrap();
         let paths = Paths::from_env(|name| (name == "HOME").then(|| home.path().into())).unwrap();
-        let mut asks = Asks::new(&paths).unwrap();
-        (0..3).for_each(|_| asks.begin(DashQuestion::List { ended: false }));
+        let mut asks = HostQueries::new(&paths).unwrap();
+        (0..3).for_each(|_| asks.begin(HostQuery::List { ended: false }));
         let bell = asks.bell.try_clone().unwrap();
         assert!(crate::sys::poll::wait_for(&bell, crate::sys::poll::Interest::Read, 5000).unwrap());
         let told = asks.take();
-        assert!(matches!(told.as_slice(), [DashReply::Listed(names)] if names.is_empty()), "{told:?}");
-        asks.begin(DashQuestion::List { ended: false });
+        assert!(matches!(told.as_slice(), [HostReply::Listed(names)] if names.is_empty()), "{told:?}");
+        asks.begin(HostQuery::List { ended: false });
         assert!(crate::sys::poll::wait_for(&bell, crate::sys::poll::Interest::Read, 5000).unwrap());
         assert_eq!(asks.take().len(), 1);
     }

@@ -1,9 +1,9 @@
-//! What ratatui draws, as bytes for a terminal. One frame is one piece, in a synchronized update where the
-//! terminal knows such (mode 2026; others ignore it).
+//! The ratatui backend: frames as bytes for a terminal. One frame is one write, in a synchronized update
+//! (mode 2026, which other terminals ignore).
 //!
-//! ratatui's own backend on crossterm would bring event readers, a second signal-hook and mio along; this is
-//! what of it the dashboard needs. It also is the last place that looks at text: nothing but printable
-//! characters gets past it.
+//! ratatui's own backend on crossterm would add event readers, a second signal-hook and mio; this is the
+//! part that the dashboard needs. It is also the last filter for text: only printable characters get past
+//! it.
 
 use std::io::{self, Write};
 
@@ -14,16 +14,15 @@ use ratatui::style::{Color, Modifier};
 
 use super::session_row::is_harmless;
 
-/// Whether colours are written.
+/// Whether to write colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColorOutput {
-    /// As they are.
     On,
-    /// None at all: `NO_COLOR`.
+    /// No colours (`NO_COLOR`).
     Off,
 }
 
-/// The backend: frames go to `out`, sizes come from `size`.
+/// The backend: frames go to `out`, the size comes from `size`.
 #[derive(Debug)]
 pub struct Paint<W, S> {
     out: W,
@@ -33,7 +32,7 @@ pub struct Paint<W, S> {
 }
 
 impl<W: Write, S: Fn() -> Size> Paint<W, S> {
-    /// A backend that asks `size` for the terminal's size whenever it draws.
+    /// A backend that calls `size` for the terminal's size at each frame.
     pub fn new(out: W, size: S, colors: ColorOutput) -> Self {
         Paint { out, size, colors, frame: Vec::new() }
     }
@@ -62,7 +61,8 @@ impl<W: Write, S: Fn() -> Size> Paint<W, S> {
     }
 }
 
-/// The SGR parameters of a colour, each behind a `;`; `base` is 30 for the text, 40 for what is behind it.
+/// The SGR parameters of a colour, each after a `;`; `base` is 30 for the foreground, 40 for the
+/// background.
 fn color(color: Color, base: u8) -> String {
     let named = |n: u8| if n < 8 { format!(";{}", base + n) } else { format!(";{}", base + 60 + n - 8) };
     match color {
@@ -98,8 +98,7 @@ impl<W: Write, S: Fn() -> Size> Backend for Paint<W, S> {
     {
         let mut look = None;
         for (x, y, cell) in content {
-            // Each cell at its own place: what a terminal takes for the width of a character may differ from
-            // ours.
+            // Each cell is positioned: the terminal's width of a character may differ from ours.
             self.frame.extend_from_slice(format!("\x1b[{};{}H", y + 1, x + 1).as_bytes());
             let this = (cell.fg, cell.bg, cell.modifier);
             if look != Some(this) {
@@ -128,7 +127,7 @@ impl<W: Write, S: Fn() -> Size> Backend for Paint<W, S> {
         Ok(())
     }
 
-    /// Nobody asks where the cursor is: the answer would come among the keys.
+    /// The position is never queried: the reply would arrive among the keys.
     fn get_cursor_position(&mut self) -> io::Result<Position> {
         Ok(Position::ORIGIN)
     }
@@ -144,7 +143,7 @@ impl<W: Write, S: Fn() -> Size> Backend for Paint<W, S> {
         Ok(())
     }
 
-    /// All of it: only a part is never cleared here.
+    /// Always clears everything: a part is never cleared here.
     fn clear_region(&mut self, _: ClearType) -> io::Result<()> {
         self.clear()
     }
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_terminal_would_obey_gets_through() {
+    fn escape_sequences_are_filtered() {
         let mut bytes = Vec::new();
         let mut paint = Paint::new(&mut bytes, || Size::new(20, 2), ColorOutput::On);
         let mut cell = Cell::EMPTY;

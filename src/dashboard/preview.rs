@@ -1,4 +1,5 @@
-//! The picture of the chosen session: its screen, fed into a model of hopty's own, as lines with looks. Pure.
+//! The preview of the selected session: its screen, parsed by hopty's own screen model, as styled lines.
+//! Pure.
 
 use std::sync::LazyLock;
 
@@ -10,32 +11,28 @@ use crate::core::claude::screen_reading::ScreenRuleSet;
 use crate::core::ids::SessionName;
 use crate::screen::{self, Attr, Screen, Underline};
 
-/// The rules by which Claude's dialogs are read. A session of another program has none.
+/// The rules for Claude's dialogs; other programs have none.
 static RULES: LazyLock<Option<ScreenRuleSet>> = LazyLock::new(|| ScreenRuleSet::builtin().ok());
 
-/// What is there to be shown of the chosen session.
 #[derive(Debug, Default)]
 pub enum Preview {
-    /// Nothing yet.
     #[default]
     None,
-    /// Its screen.
     Shown {
-        /// Whose.
         of: SessionName,
         screen: Box<Screen>,
-        /// Whether its host has given up following what the program draws.
+        /// Whether the host's screen model has failed.
         degraded: bool,
-        /// How many answers the dialog on it has; 0 where none is, or its answers have no numbers.
+        /// The number of answers in its dialog; 0 without a dialog, or if its answers have no numbers.
         options: u8,
     },
-    /// No screen, and why.
+    /// Why the screen is missing.
     Missing(String),
 }
 
 impl Preview {
-    /// A screen as a host describes it: its size in cells, and what a fresh terminal of that size must be fed
-    /// with.
+    /// Parses a screen as a host sends it: its size in cells, and the bytes that draw it on a fresh
+    /// terminal of that size.
     pub fn read(of: &SessionName, size: (u16, u16), dump: &str, degraded: bool) -> Preview {
         let mut screen = Screen::new(size.0, size.1);
         screen.feed(dump.as_bytes());
@@ -43,7 +40,7 @@ impl Preview {
         Preview::Shown { of: of.clone(), screen: Box::new(screen), degraded, options }
     }
 
-    /// How many answers the dialog of a session has, where its screen is there and shows one with numbers.
+    /// The number of answers in the dialog on a session's screen, if that is the one shown.
     pub fn options(&self, name: &SessionName) -> Option<u8> {
         match self {
             Preview::Shown { of, options, .. } if of == name && *options > 0 => Some(*options),
@@ -51,8 +48,8 @@ impl Preview {
         }
     }
 
-    /// The last lines that hold something, at most `height` of them; the cursor is among them. Empty without
-    /// a screen.
+    /// The last lines that are not empty, at most `height` of them, including the cursor. Empty without a
+    /// screen.
     pub fn lines(&self, height: u16) -> Vec<Line<'static>> {
         let Preview::Shown { screen, .. } = self else { return Vec::new() };
         let rows: Vec<Vec<screen::StyledRun>> =
@@ -137,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_are_kept() {
+    fn styles_are_kept() {
         let shown = preview("\x1b[1;31mred\x1b[0;48;2;1;2;3;4mdeep").lines(1);
         assert_eq!(shown[0].spans[0].style, Style::new().fg(Color::Indexed(1)).add_modifier(Modifier::BOLD));
         assert_eq!(

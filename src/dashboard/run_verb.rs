@@ -1,5 +1,5 @@
-//! hopty's own verbs, run as a person would: `attach` with the terminal in its hands, `send` beside it. What
-//! they say is shown afterwards.
+//! Runs hopty's own commands as a person would: `attach` in this terminal, `send` without one. Their
+//! messages are shown afterwards.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -16,12 +16,12 @@ use crate::core::io_words::io_words;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 
-/// How much of a verb's last words is read, in bytes.
+/// How much of a command's last words is read, in bytes.
 const WORDS_MAX: u64 = 16 * 1024;
 /// How many lines of a session's log are kept.
 const LOG_MAX: usize = 1000;
 
-/// The running program, also when its file has been replaced meanwhile.
+/// The running program, even if its file was replaced meanwhile.
 fn hopty(args: &[&str]) -> Command {
     let own = Path::new("/proc/self/exe");
     let program = if own.exists() {
@@ -34,23 +34,23 @@ fn hopty(args: &[&str]) -> Command {
     command
 }
 
-/// How an attached terminal came back.
+/// How an attach ended.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Back {
-    /// The client ended, with these words.
-    Said(String),
-    /// This process was told to end meanwhile, by this signal; the client has left.
-    DashReply(i32),
+pub enum AttachReturn {
+    /// The client ended, with this message.
+    Ended(String),
+    /// This process got this signal; the client has left.
+    Signal(i32),
 }
 
-/// `hopty attach NAME` in this terminal, until it ends. A signal that ends this process ends the client
+/// Runs `hopty attach NAME` in this terminal until it ends. A signal that ends this process ends the client
 /// first.
 ///
 /// # Errors
 /// When it cannot be started.
-pub fn attach(name: &SessionName, signals: &mut Signals) -> io::Result<Back> {
+pub fn attach(name: &SessionName, signals: &mut Signals) -> io::Result<AttachReturn> {
     let mut child = hopty(&["attach", name.as_str()]).stderr(Stdio::piped()).spawn()?;
-    let Some(mut errors) = child.stderr.take() else { return Ok(Back::Said(String::new())) };
+    let Some(mut errors) = child.stderr.take() else { return Ok(AttachReturn::Ended(String::new())) };
     let (mut words, mut told) = (Vec::new(), None);
     loop {
         let mut set = PollSet::default();
@@ -59,7 +59,9 @@ pub fn attach(name: &SessionName, signals: &mut Signals) -> io::Result<Back> {
         let ready = set.wait(None)?;
         let is_ready = |source| ready.iter().any(|(which, _)| *which == source);
         if is_ready(VerbSource::Signals) {
-            for signal in signals.take().into_iter().filter(|signal| super::ENDS.contains(signal)) {
+            for signal in
+                signals.take().into_iter().filter(|signal| super::dashboard_loop::ENDS.contains(signal))
+            {
                 told = Some(signal);
                 hang_up(&child);
             }
@@ -75,7 +77,7 @@ pub fn attach(name: &SessionName, signals: &mut Signals) -> io::Result<Back> {
         }
     }
     child.wait()?;
-    Ok(told.map_or_else(|| Back::Said(first_line(&words)), Back::DashReply))
+    Ok(told.map_or_else(|| AttachReturn::Ended(first_line(&words)), AttachReturn::Signal))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,16 +86,17 @@ enum VerbSource {
     Signals,
 }
 
-/// Makes the client leave; the session goes on. Any other signal would be passed on to the session's program.
+/// Makes the client leave; the session keeps running. Any other signal would be passed on to the session's
+/// program.
 fn hang_up(child: &Child) {
     if let Ok(pid) = i32::try_from(child.id()) {
-        // The child has not been waited for, so its id is its own.
+        // The child has not been reaped, so its id is its own.
         let _ = kill(Pid::from_raw(pid), Signal::SIGHUP);
     }
 }
 
-/// `hopty send NAME --submit`, the text on its standard input, where nobody else sees it. Gives its answer in
-/// words.
+/// Runs `hopty send NAME --submit` with the text on standard input, where no other user can see it. Returns
+/// its message.
 pub fn send(name: &SessionName, text: &str) -> String {
     let piped = || Stdio::piped();
     let mut command = hopty(&["send", name.as_str(), "--submit", "--stdin"]);
@@ -112,10 +115,10 @@ pub fn send(name: &SessionName, text: &str) -> String {
     }
 }
 
-/// `hopty --detached` in a directory. Gives the session's name and the answer in words.
+/// Runs `hopty --detached` in a directory. Returns the session's name and the message.
 ///
 /// # Errors
-/// Why it did not start, in words.
+/// Its error message.
 pub fn start(dir: &Path) -> Result<(SessionName, String), String> {
     let mut command = hopty(&["--detached"]);
     let output = command.current_dir(dir).stdin(Stdio::null()).output().map_err(|e| match e.kind() {
@@ -132,7 +135,7 @@ pub fn start(dir: &Path) -> Result<(SessionName, String), String> {
     }
 }
 
-/// `hopty log`, newest first.
+/// Runs `hopty log`; returns the lines, newest first.
 pub fn log(name: &SessionName) -> Vec<String> {
     let words = match hopty(&["log", name.as_str()]).stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => output.stdout,
@@ -143,7 +146,7 @@ pub fn log(name: &SessionName) -> Vec<String> {
     if lines.is_empty() { vec!["nothing yet".to_owned()] } else { lines }
 }
 
-/// The first line, without the name of the program that says it.
+/// The first line, without the program name in front.
 fn first_line(words: &[u8]) -> String {
     let text = String::from_utf8_lossy(words);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();

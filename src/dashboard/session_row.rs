@@ -1,5 +1,5 @@
-//! One session as the dashboard shows it, from its status. All of its text is fit to be shown: it
-//! comes from files, programs and peers. Pure.
+//! One session as the dashboard shows it, from its status. All text is cleaned first, because it comes from
+//! files, programs and peers. Pure.
 
 use crate::core::context_level::Level;
 use crate::core::ids::SessionName;
@@ -18,43 +18,40 @@ pub struct SessionRow {
     pub name: SessionName,
     /// `idle`, `busy` and so on, or `unresponsive`.
     pub state: String,
-    /// The state, and what a blocked one waits for: `blocked: Bash: touch x1`.
+    /// The state, with what a blocked session waits for: `blocked: Bash: touch x1`.
     pub state_words: String,
-    /// What a blocked one waits for, as its host names it: for the host, and never shown.
+    /// The host's own name of the dialog that it waits in; sent back to the host, never shown.
     pub dialog: String,
-    /// How long it has been in its state, `5 min`; empty while that is not known.
+    /// How long it has been in its state, such as `5 min`; empty if unknown.
     pub since: String,
-    /// How long ago it was started; empty while that is not known.
+    /// How long ago it was started; empty if unknown.
     pub age: String,
-    /// Claude's model; empty while that is not known.
+    /// Claude's model; empty if unknown.
     pub model: String,
-    /// How full the context is, 0 to 100; `None` while it is not known.
+    /// The context usage, 0 to 100; `None` if unknown.
     pub percent: Option<u8>,
-    /// The level that was reached; `None` for one of another version.
+    /// The level that was reached; `None` if this version does not know it.
     pub level: Option<Level>,
-    /// Restarts so far.
     pub restarts: u32,
-    /// Terminals that are attached.
     pub clients: usize,
-    /// The working directory, `~` for the home directory.
+    /// The working directory, with `~` for the home directory.
     pub dir: String,
-    /// The git branch of that directory, or the commit; empty outside of a repository.
+    /// The git branch or commit of that directory; empty outside of a repository.
     pub branch: String,
-    /// Whether the program is an agent that can be given a prompt; `None` until its host has said so.
+    /// Whether the program is an agent that accepts prompts; `None` until its host has answered.
     pub agent: Option<bool>,
-    /// The program and its arguments.
     pub command: String,
-    /// What the conversation is about; empty while that is not known.
+    /// The topic of the conversation; empty if unknown.
     pub about: String,
-    /// Its labels, with `,` between them.
+    /// Its labels, separated by `,`.
     pub labels: String,
-    /// Why it is as it is, in a sentence.
+    /// The reason for its state, in a sentence.
     pub why: String,
 }
 
 impl SessionRow {
-    /// The row of a session. `home` is shown as `~`; `moment` writes a time ahead, `age` how long ago one
-    /// was. The branch is not in the status: see [`SessionRow::on_branch`].
+    /// The row of a session. `home` is shown as `~`; `moment` formats a time in the future, `age` one in
+    /// the past. The branch is not in the status: see [`SessionRow::on_branch`].
     pub fn of(
         name: &SessionName,
         status: &SessionStatus,
@@ -91,7 +88,7 @@ impl SessionRow {
         SessionRow { branch: clean(branch.unwrap_or_default()), ..self }
     }
 
-    /// Whether a filter lets it through: any part of what its line shows, whatever the case.
+    /// Whether it matches a filter: a part of any text in its row, ignoring case.
     pub fn matches(&self, filter: &str) -> bool {
         let filter = filter.to_lowercase();
         [
@@ -116,8 +113,8 @@ fn below_home(dir: &str, home: &str) -> String {
     }
 }
 
-/// Text of others with everything replaced that a terminal would act on, or that turns the direction of what
-/// follows.
+/// Text from others, with every character replaced that a terminal would act on or that changes the text
+/// direction.
 pub fn clean(text: &str) -> String {
     text.chars()
         .take(TEXT_MAX)
@@ -167,13 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn a_context_that_nobody_knows_has_no_percent() {
+    fn an_unknown_context_usage_has_no_percent() {
         let object = json!({"context": {"tokens_from": "none", "percent": 0}});
         assert_eq!(read(object, "").percent, None);
     }
 
     #[test]
-    fn anything_can_be_read_and_nothing_moves_a_cursor() {
+    fn hostile_statuses_contain_no_escape_sequences() {
         for object in [
             json!(null),
             json!([1]),

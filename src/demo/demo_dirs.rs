@@ -1,5 +1,5 @@
-//! Where the demo happens: a home, a project and a `claude` of its own in one temporary directory. Nothing of
-//! the person's is read or written, whatever the environment says.
+//! The directories of the demo: a home, a project and a `claude` of its own in one temporary directory.
+//! Nothing of the person's is read or written, whatever the environment says.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::core::text::shell_word::shell_bytes;
 use crate::fs::paths::Paths;
 use crate::standin::{AGENT_ARG, home};
 
-/// The key that the stand-in API takes: any.
+/// A key for the stand-in API, which accepts any.
 const KEY: &str = "sk-ant-demo-0123456789-abcdefghijklmnopqrst";
 /// The project's directory, and so the session's name.
 pub(super) const PROJECT: &str = "counting";
@@ -25,9 +25,9 @@ pub(super) const PROJECT: &str = "counting";
 #[derive(Debug)]
 pub(super) struct DemoDirs {
     root: Option<TempDir>,
-    /// All of it; links resolved.
+    /// The temporary directory; links resolved.
     pub(super) base: PathBuf,
-    /// The project, a small git repository where there is git.
+    /// The project, a small git repository if git is installed.
     pub(super) project: PathBuf,
     /// hopty's and Claude's directories below the home.
     pub(super) paths: Paths,
@@ -36,7 +36,7 @@ pub(super) struct DemoDirs {
 }
 
 impl DemoDirs {
-    /// Makes it, for an API at `api_url`.
+    /// Creates the directories, for an API at `api_url`.
     ///
     /// # Errors
     /// When the temporary directory cannot be written.
@@ -61,10 +61,10 @@ impl DemoDirs {
             ("TMPDIR", base.clone().into()),
             ("SHELL", "/bin/sh".into()),
             ("LANG", "C.UTF-8".into()),
-            // The terminal that the client is started in is hopty's own screen model.
+            // The client's terminal is hopty's own screen model.
             ("TERM", "xterm-256color".into()),
             ("HOPTY_PROGRAM_CLAUDE", claude.into()),
-            // Should the demo itself be killed, its terminal is gone and the session ends with it.
+            // If the demo itself is killed, its terminal is gone and the session ends with it.
             ("HOPTY_TERMINAL_ON_HANGUP", "end".into()),
             ("GIT_CONFIG_NOSYSTEM", "1".into()),
         ];
@@ -76,24 +76,22 @@ impl DemoDirs {
         Ok(place)
     }
 
-    /// A program that sees this place and nothing else of the person's environment.
+    /// A program with the demo's environment and nothing of the person's.
     pub(super) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(self.env.iter().cloned()).current_dir(&self.project);
         command
     }
 
-    /// hopty itself, here.
     pub(super) fn hopty(&self) -> Command {
         self.command(&self.program)
     }
 
-    /// The project's file that the agent works on.
     pub(super) fn file(&self) -> PathBuf {
         self.project.join(scripted_model::FILE)
     }
 
-    /// Without git the demo has no repository, and the handoff no git section.
+    /// Without git the project is no repository, and the handoff has no git section.
     fn begin_repository(&self) {
         let git = |args: &[&str]| {
             let mut command = self.command("git".as_ref());
@@ -111,7 +109,7 @@ impl DemoDirs {
         }
     }
 
-    /// Removes it all, or leaves it, and says where it is then.
+    /// Removes the directories, or keeps them and returns their path.
     ///
     /// # Errors
     /// When something cannot be removed.
@@ -124,14 +122,14 @@ impl DemoDirs {
     }
 }
 
-/// The file that runs, by a name under which it can be started again. It may have been replaced or removed
-/// meanwhile; then it is still to be had through this process.
+/// The running file, by a name under which it can be started again. If it was replaced or removed
+/// meanwhile, it is still available through this process.
 fn this_program() -> PathBuf {
     let own = std::env::current_exe().ok().filter(|path| path.is_file());
     own.unwrap_or_else(|| format!("/proc/{}/exe", std::process::id()).into())
 }
 
-/// A `claude` that is this very hopty as the stand-in agent.
+/// A `claude` that runs this hopty as the stand-in agent.
 fn write_claude(path: &Path, program: &Path) -> io::Result<()> {
     let mut file = File::options().write(true).create_new(true).mode(0o700).open(path)?;
     file.write_all(b"#!/bin/sh\nexec ")?;
@@ -144,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_is_gone_afterwards_unless_it_is_kept() {
+    fn the_directories_are_removed_unless_kept() {
         let mut place = DemoDirs::make("http://127.0.0.1:1").unwrap();
         let base = place.base.clone();
         let output = place.command("/bin/sh".as_ref()).args(["-c", "echo $HOME; pwd"]).output().unwrap();

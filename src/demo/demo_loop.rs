@@ -1,5 +1,5 @@
-//! The loop: one `poll` over the inner terminal, the person's keys and the signals. It moves the story on,
-//! notes what happened and has it shown.
+//! The loop: one `poll` over the inner terminal, the person's keys and the signals. It advances the story,
+//! records events and shows them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,21 +9,22 @@ use std::time::{Duration, Instant};
 use nix::libc;
 
 use super::demo_dirs::DemoDirs;
+use super::demo_event::{DemoActor, DemoClock, DemoEvent, Pace};
 use super::demo_screen::{DemoKey, DemoScreen, Picture};
 use super::demo_terminal::DemoTerminal;
 use super::demo_text::visible;
 use super::journal_reader::{DecisionLine, JournalReader};
 use super::story::{self, Beat, Story, StoryStep};
-use super::{DemoClock, DemoEvent, Pace, Who, plain_output, scripted_model};
+use super::{plain_output, scripted_model};
 use crate::core::time::WallTime;
 use crate::standin::api::Api;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::{Signals, stop_self};
 
-/// How often the person, the journal and the API's log are looked at, in ms.
+/// How often the keys, the journal and the API's log are read, in ms.
 const TICK_MS: u64 = 25;
 
-/// Decisions that tell a newcomer nothing: they are in the journal, and not shown.
+/// Decisions that mean nothing to a newcomer; they are in the journal but not shown.
 const QUIET: [&str; 7] = [
     "session.started", "client.attached", "client.detached", "conversation.changed", "handoff.claimed",
     "delivery.started", "tree.reaped",
@@ -36,9 +37,9 @@ pub(super) enum DemoEnd {
     Over,
     /// A beat took too long.
     Stuck(Beat),
-    /// A person pressed Ctrl+C, or a signal came (its number).
+    /// A person pressed Ctrl+C, or a signal arrived (its number).
     Signal(i32),
-    /// Nobody reads what is written any more.
+    /// Nobody reads the output any more.
     Unread,
 }
 
@@ -49,7 +50,6 @@ pub(super) enum ShowMode {
     Lines,
 }
 
-/// What the loop works on.
 pub(super) struct Show {
     pub(super) clock: DemoClock,
     pub(super) inner: DemoTerminal,
@@ -58,14 +58,13 @@ pub(super) struct Show {
     signals: Signals,
     pub(super) view: ShowMode,
     pub(super) entries: Vec<DemoEvent>,
-    /// What is said about the run at the moment, then what is to be said next: some beats are over before
-    /// they can be read.
+    /// The caption now, then those to show next: some beats end before their caption can be read.
     captions: VecDeque<&'static str>,
     caption_since: Duration,
     shown: ShownCounts,
 }
 
-/// How much has been shown.
+/// How many items were shown so far.
 #[derive(Default)]
 struct ShownCounts {
     requests: usize,
@@ -105,8 +104,11 @@ impl Show {
         {
             return DemoEnd::Unread;
         }
-        self.note(Who::Demo, format!("A home directory and a project of its own: {}", place.base.display()));
-        self.note(Who::Demo, self.story.beat.caption());
+        self.note(
+            DemoActor::Demo,
+            format!("A home directory and a project of its own: {}", place.base.display()),
+        );
+        self.note(DemoActor::Demo, self.story.beat.caption());
         loop {
             if self.show().is_err() {
                 return DemoEnd::Unread;
@@ -130,7 +132,7 @@ impl Show {
         }
     }
 
-    /// Waits for something to do; the end, when it has come.
+    /// Waits for input; returns the end, if it has come.
     fn wait(&mut self) -> Option<DemoEnd> {
         let stdin = io::stdin();
         let mut set = PollSet::default();
@@ -175,7 +177,7 @@ impl Show {
         self.resized();
     }
 
-    /// Stops like any program after Ctrl+Z: the shell gets a whole terminal. In an orphaned process group the
+    /// Stops like any program after Ctrl+Z, with the terminal restored. In an orphaned process group the
     /// kernel discards the signal; then the demo continues.
     fn pause(&mut self) {
         let at = Instant::now();
@@ -187,32 +189,32 @@ impl Show {
         self.resumed();
     }
 
-    fn note(&mut self, who: Who, text: impl Into<String>) {
+    fn note(&mut self, who: DemoActor, text: impl Into<String>) {
         self.entries.push(DemoEvent { at: self.clock.now(), who, text: text.into() });
     }
 
-    /// A new beat: what it is about, and what the person does in it.
+    /// Starts a new beat: its caption, and what the person does in it.
     fn beat(&mut self) {
         match self.story.beat {
             Beat::Over => {}
             beat => {
                 self.captions.push_back(beat.caption());
-                self.note(Who::Demo, beat.caption());
+                self.note(DemoActor::Demo, beat.caption());
             }
         }
         match self.story.beat {
-            Beat::Asking => self.note(Who::Person, format!("types: {}", scripted_model::GOAL)),
-            Beat::Leaving => self.note(Who::Person, format!("types: {}", story::EXIT)),
+            Beat::Asking => self.note(DemoActor::Person, format!("types: {}", scripted_model::GOAL)),
+            Beat::Leaving => self.note(DemoActor::Person, format!("types: {}", story::EXIT)),
             _ => {}
         }
     }
 
-    /// What agent and hopty did meanwhile, in the order in which it happened.
+    /// Collects what agent and hopty did meanwhile, in chronological order.
     fn listen(&mut self, api: &Api) {
         let requests = api.main_requests();
         let (now, wall) = (self.clock.now(), crate::sys::clock::Clock::wall());
         let ago = |at: WallTime| Duration::from_millis(u64::try_from(wall.0 - at.0).unwrap_or(0));
-        let entry = |ago: Duration, who: Who, text: &str| DemoEvent {
+        let entry = |ago: Duration, who: DemoActor, text: &str| DemoEvent {
             at: now.saturating_sub(ago),
             who,
             text: visible(text),
@@ -222,20 +224,20 @@ impl Show {
             .map(|request| {
                 entry(
                     request.at.elapsed(),
-                    Who::Agent,
+                    DemoActor::Agent,
                     &scripted_model::in_words(&scripted_model::reply(request, Pace::BRISK)),
                 )
             })
             .collect();
         let usages = self.journal.usages.iter().skip(self.shown.usages);
-        new.extend(usages.map(|usage| entry(ago(usage.at), Who::Meter, &usage.in_words())));
+        new.extend(usages.map(|usage| entry(ago(usage.at), DemoActor::Meter, &usage.in_words())));
         let decisions = self
             .journal
             .decisions
             .iter()
             .skip(self.shown.decisions)
             .filter(|decision| is_for_newcomers(decision));
-        new.extend(decisions.map(|decision| entry(ago(decision.at), Who::Hopty, &decision.sentence)));
+        new.extend(decisions.map(|decision| entry(ago(decision.at), DemoActor::Hopty, &decision.sentence)));
         self.shown.requests = requests.len();
         self.shown.usages = self.journal.usages.len();
         self.shown.decisions = self.journal.decisions.len();
@@ -276,7 +278,7 @@ impl Show {
     }
 }
 
-/// Whether a decision tells a newcomer something. The others are in the journal.
+/// Whether a decision means something to a newcomer. The others are in the journal.
 fn is_for_newcomers(decision: &DecisionLine) -> bool {
     match decision.kind.as_str() {
         // The one level at which hopty waits no longer; `handoff` is followed by a request that says the

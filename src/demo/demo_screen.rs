@@ -1,17 +1,18 @@
-//! The run on the person's terminal: the agent's screen live, below it the context meter, what is going on,
-//! and what hopty decides, in its own words. On the alternate screen, which is left behind whatever happens.
+//! The demo on the person's terminal: the agent's screen live, below it the context meter, a caption, and
+//! hopty's decisions in its own words. It uses the alternate screen, which is left however the demo ends.
 //!
-//! Only rows that changed are written. The person's keys are read so that they do not pile up for the shell,
-//! and mean nothing but Ctrl+C and Ctrl+Z.
+//! Only changed rows are written. The person's keys are read so that they do not pile up for the shell;
+//! only Ctrl+C and Ctrl+Z have an effect.
 
 use std::io;
 use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
 
+use super::demo_event::{DemoActor, DemoEvent};
 use super::demo_text::{Palette, bold, dim, runs, wrap};
 use super::journal_reader::UsageLine;
-use super::{DemoEvent, Who, plain_output};
+use super::plain_output;
 use crate::core::input::{Classifier, InputClass};
 use crate::core::text::ellipsis::start_within;
 use crate::core::text::safe_text::thousands;
@@ -20,16 +21,16 @@ use crate::sys::fd::{is_terminal, read_some};
 use crate::tty::full_screen::{self, BEGIN, FullScreen, UNDO, changed_rows, write};
 use crate::tty::{can_draw, raw};
 
-/// The smallest terminal on which this is worth looking at, columns and rows.
+/// The smallest terminal for this view, columns and rows.
 const SMALLEST: (u16, u16) = (60, 20);
 /// Rows that the agent needs.
 const SMALLEST_INNER: u16 = 11;
-/// A terminal that knows it shows all of a frame at once; others ignore it.
+/// A synchronized update; terminals without it ignore the sequences.
 const FRAME: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
 
 /// The levels that are marked on the meter, in percent.
 const LEVELS: (u64, u64) = (80, 90);
-/// How long a run takes, in seconds.
+/// The usual duration of a run, in seconds.
 const ABOUT: u64 = 25;
 
 const GREEN: u8 = 2;
@@ -37,42 +38,40 @@ const YELLOW: u8 = 3;
 const RED: u8 = 1;
 const CYAN: u8 = 6;
 
-/// What the person's keys meant.
+/// The meaning of the person's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DemoKey {
     /// Ctrl+C.
     Interrupt,
     /// Ctrl+Z.
     Suspend,
-    /// Anything else, which means nothing here.
+    /// Any other key, which has no effect.
     Other,
     /// The terminal is gone.
     Gone,
 }
 
-/// What is to be seen.
+/// The content of the screen.
 pub(super) struct Picture<'a> {
     /// The agent's screen.
     pub(super) screen: &'a Screen,
-    /// What is going on.
     pub(super) caption: &'a str,
-    /// The newest context figure of the conversation that runs.
+    /// The latest context usage of the current conversation.
     pub(super) usage: Option<&'a UsageLine>,
-    /// Which conversation that is, from 1; 0 before the first.
+    /// The number of that conversation, from 1; 0 before the first.
     pub(super) conversation: usize,
-    /// What happened so far.
     pub(super) entries: &'a [DemoEvent],
     /// Since the demo began.
     pub(super) now: Duration,
 }
 
-/// The person's terminal while the demo has it.
+/// The person's terminal while the demo uses it.
 pub(super) struct DemoScreen {
     full_screen: FullScreen,
     size: (u16, u16),
     palette: Palette,
     keys: Classifier,
-    /// The rows as they stand on the terminal.
+    /// The rows on the terminal.
     drawn: Vec<String>,
 }
 
@@ -106,25 +105,24 @@ impl DemoScreen {
         inner_size(self.size)
     }
 
-    /// Asks the terminal for its size, and draws everything again.
+    /// Reads the terminal's size, and redraws everything.
     pub(super) fn resized(&mut self) {
         self.size = full_screen::size();
         self.drawn.clear();
         let _ = write(b"\x1b[m\x1b[2J");
     }
 
-    /// Gives the terminal back for a pause.
+    /// Restores the terminal for a pause.
     pub(super) fn suspend(&mut self) {
         let _ = self.full_screen.leave();
     }
 
-    /// Takes it again.
+    /// Takes the terminal again.
     pub(super) fn resume(&mut self) {
         let _ = self.full_screen.resume();
         self.resized();
     }
 
-    /// Reads what the person typed.
     pub(super) fn read_keys(&mut self) -> DemoKey {
         let mut buf = [0; 4096];
         let n = match read_some(&io::stdin(), &mut buf) {
@@ -142,7 +140,7 @@ impl DemoScreen {
         }
     }
 
-    /// Brings the terminal up to date.
+    /// Updates the terminal.
     ///
     /// # Errors
     /// When it cannot be written to.
@@ -157,32 +155,32 @@ impl DemoScreen {
     }
 }
 
-/// Rows below the meter: two for the caption, the others for what hopty decides.
+/// The number of rows below the meter: two for the caption, the others for hopty's decisions.
 fn panel_rows(rows: u16) -> u16 {
     (rows * 4 / 10).clamp(7, 14)
 }
 
-/// Rows for the agent's screen: what title, meter and panel leave.
+/// The number of rows for the agent's screen: those that title, meter and panel leave.
 fn inner_rows(rows: u16) -> u16 {
     rows.saturating_sub(panel_rows(rows) + 2)
 }
 
-/// The agent's screen in a terminal of this size. It has room for a prompt box even where only a part of it
-/// can be shown.
+/// The size of the agent's screen in a terminal of this size. It has space for a prompt box even if only a
+/// part of it can be shown.
 fn inner_size((cols, rows): (u16, u16)) -> (u16, u16) {
     (cols.max(SMALLEST.0), inner_rows(rows).max(SMALLEST_INNER))
 }
 
-/// The rows of the agent's screen that are shown: all, or those about the cursor.
+/// The rows of the agent's screen that are shown: all, or those around the cursor.
 fn inner(screen: &Screen, shown: u16) -> std::ops::Range<u16> {
     let all = screen.size().1;
     let shown = shown.min(all);
-    // Below the cursor stand the box's lower edge and the footer.
+    // Below the cursor are the lower edge of the box and the footer.
     let first = (screen.cursor().row + 3).saturating_sub(shown).min(all - shown);
     first..first + shown
 }
 
-/// The whole picture as rows, none wider than the terminal.
+/// All rows, none wider than the terminal.
 fn frame(picture: &Picture<'_>, (cols, rows): (u16, u16), palette: Palette) -> Vec<String> {
     let cols = usize::from(cols);
     let mut out = vec![title(picture.now, cols)];
@@ -211,18 +209,18 @@ fn title(now: Duration, cols: usize) -> String {
     format!("\x1b[7m{whole}\x1b[27m")
 }
 
-/// Columns of `── conversation 1 `, and of ` context 100 % of 1,000,000 tokens `.
+/// The columns of `── conversation 1 `, and of ` context 100 % of 1,000,000 tokens `.
 const HEAD: usize = 18;
 const FIGURE: usize = 35;
 
-/// The context meter, in a rule that parts the agent's screen from what is said about it.
+/// The context meter, in a rule between the agent's screen and the panel.
 fn meter(usage: Option<&UsageLine>, conversation: usize, cols: usize, palette: Palette) -> String {
     let percent = usage.map_or(0, UsageLine::percent);
     let window = usage.map_or_else(String::new, |usage| format!(" of {} tokens", thousands(usage.window)));
     let figure = format!(" context {percent:>3} %{window} ");
     let head =
         if conversation == 0 { "── ".to_owned() } else { format!("── conversation {conversation} ") };
-    // The bar does not change its length when the figure is there at last.
+    // The bar does not change its length when the usage becomes known.
     let Some(length) =
         cols.checked_sub(HEAD + FIGURE + 2).filter(|length| *length >= 10).map(|length| length.min(50))
     else {
@@ -250,7 +248,9 @@ fn meter(usage: Option<&UsageLine>, conversation: usize, cols: usize, palette: P
 /// What the person did and hopty decided, as much as fits, the newest at the bottom.
 fn log(entries: &[DemoEvent], cols: usize, room: usize, palette: Palette) -> Vec<String> {
     let mut rows = Vec::new();
-    for entry in entries.iter().rev().filter(|entry| matches!(entry.who, Who::Hopty | Who::Person)) {
+    for entry in
+        entries.iter().rev().filter(|entry| matches!(entry.who, DemoActor::Hopty | DemoActor::Person))
+    {
         let head = format!(" {} {:<6} ", plain_output::time(entry.at), entry.who.word());
         let texts = wrap(&entry.text, cols.saturating_sub(head.width() + 1));
         if rows.len() + texts.len() > room {
@@ -258,7 +258,7 @@ fn log(entries: &[DemoEvent], cols: usize, room: usize, palette: Palette) -> Vec
         }
         for (n, text) in texts.iter().enumerate().rev() {
             let head = if n == 0 { head.clone() } else { " ".repeat(head.width()) };
-            let head = if entry.who == Who::Hopty { palette.paint(&head, CYAN) } else { head };
+            let head = if entry.who == DemoActor::Hopty { palette.paint(&head, CYAN) } else { head };
             rows.push(format!("{head}{text}"));
         }
     }
@@ -289,7 +289,7 @@ mod tests {
         let usage = UsageLine { tokens: 184_000, window: 200_000, ..UsageLine::default() };
         let entry = |n: u64| DemoEvent {
             at: Duration::from_secs(n),
-            who: Who::Hopty,
+            who: DemoActor::Hopty,
             text: format!("Decision {n}: {}", "words ".repeat(30)),
         };
         let entries: Vec<DemoEvent> = (0..20).map(entry).collect();
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_shown_about_the_cursor() {
+    fn a_screen_that_does_not_fit_is_shown_around_the_cursor() {
         let mut screen = Screen::new(60, 11);
         assert_eq!([inner(&screen, 20), inner(&screen, 11), inner(&screen, 4)], [0..11, 0..11, 0..4]);
         screen.feed(b"\x1b[6;1H");
@@ -333,10 +333,17 @@ mod tests {
 
     #[test]
     fn the_newest_decisions_are_shown() {
-        let entry =
-            |n: u64, who: Who| DemoEvent { at: Duration::from_secs(n), who, text: format!("number {n}") };
-        let entries =
-            [entry(1, Who::Hopty), entry(2, Who::Person), entry(3, Who::Agent), entry(4, Who::Hopty)];
+        let entry = |n: u64, who: DemoActor| DemoEvent {
+            at: Duration::from_secs(n),
+            who,
+            text: format!("number {n}"),
+        };
+        let entries = [
+            entry(1, DemoActor::Hopty),
+            entry(2, DemoActor::Person),
+            entry(3, DemoActor::Agent),
+            entry(4, DemoActor::Hopty),
+        ];
         let rows = log(&entries, 80, 2, Palette::Plain);
         assert_eq!(rows, ["  2.00 s person number 2", "  4.00 s hopty  number 4"]);
     }

@@ -1,6 +1,5 @@
-//! The terminal that the scripted person sits at: a pseudo-terminal in which the real `hopty` runs as the
-//! real client, with a screen model that answers what a terminal is asked. Every key goes the whole way:
-//! client, host, the agent's terminal.
+//! The scripted person's terminal: a pseudo-terminal with a screen model that answers queries, in which the
+//! real `hopty` runs as the real client. Every key goes the whole way: client, host, the agent's terminal.
 
 use std::fs::File;
 use std::io;
@@ -24,26 +23,24 @@ use crate::tty::modes;
 
 /// Bytes read at a time.
 const CHUNK: usize = 16 * 1024;
-/// How long the session gets to end in order before what is left is killed.
+/// How long the session may take to end before remaining processes are killed.
 const ORDERLY: Duration = Duration::from_secs(5);
 /// How long after a `hopty stop` the next one is tried.
 const AGAIN: Duration = Duration::from_millis(300);
 
-/// The terminal and the client in it.
 pub(super) struct DemoTerminal {
     pty: Pty,
     slave: File,
     before: Modes,
     child: Option<Child>,
     code: Option<i32>,
-    /// What the scripted person sees.
     pub(super) screen: Screen,
-    /// Typed, and answers to what the program asked.
+    /// Typed input, and answers to queries.
     input: OutBuf,
 }
 
 impl DemoTerminal {
-    /// Starts `hopty` in a new terminal of `size`, as the leader of its session, as a shell in a window is.
+    /// Starts `hopty` in a new terminal of `size`, as its session leader, like a shell in a window.
     ///
     /// # Errors
     /// When there is no pseudo-terminal, or hopty cannot be executed again.
@@ -70,12 +67,11 @@ impl DemoTerminal {
         let _ = self.input.send(&self.pty, keys);
     }
 
-    /// Takes what was written to the terminal and answers what it was asked. True when the picture may have
-    /// changed.
+    /// Reads the terminal's output and answers queries. Returns true if the picture may have changed.
     pub(super) fn take(&mut self) -> bool {
         let mut buf = [0; CHUNK];
         let before = self.screen.revision();
-        // Bounded: a program that writes without end must not keep the demo from its other work.
+        // Bounded: a program that writes endlessly must not block the demo.
         for _ in 0..16 {
             match read_some(&self.pty, &mut buf) {
                 Ok(Some(n)) if n > 0 => self.screen.feed(&buf[..n]),
@@ -101,12 +97,11 @@ impl DemoTerminal {
         words.join(" ").contains(text)
     }
 
-    /// Whether the prompt box is drawn.
     pub(super) fn has_box(&self) -> bool {
         self.screen.lines().iter().any(|line| line.starts_with("❯\u{a0}"))
     }
 
-    /// The client's exit code once it has ended, 128 + n for a signal.
+    /// The client's exit code once it has ended; 128 + n for a signal.
     pub(super) fn exit_code(&mut self) -> Option<i32> {
         if let Some(child) = &mut self.child
             && let Ok(Some(status)) = child.try_wait()
@@ -117,16 +112,15 @@ impl DemoTerminal {
         self.code
     }
 
-    /// Whether the terminal is as it was before hopty: modes, screen, cursor.
+    /// Whether the terminal is restored to its state before hopty: modes, screen, cursor.
     pub(super) fn is_whole(&self) -> bool {
         let screen =
             self.screen.undo().is_empty() && !self.screen.alternate() && self.screen.cursor().visible;
         screen && modes::read(&self.slave).is_ok_and(|now| now == self.before)
     }
 
-    /// Ends the session and everything that belongs to it: in order if it can be, and else by force.
-    /// Afterwards no process that the demo has started is left, whoever its parent was (this process is a
-    /// sub-reaper); false when one is.
+    /// Ends the session and all of its processes, by request if possible, else by force. Returns whether no
+    /// process that the demo started is left, whoever its parent was (this process is a sub-reaper).
     pub(super) fn end(&mut self, place: &DemoDirs) -> bool {
         let until = Instant::now() + ORDERLY;
         let mut asked: Option<(Child, Instant)> = None;
@@ -136,7 +130,7 @@ impl DemoTerminal {
             let ended = asked.as_mut().is_some_and(|(stop, _)| !matches!(stop.try_wait(), Ok(None)));
             let is_due = asked.as_ref().is_none_or(|(_, at)| ended && at.elapsed() > AGAIN);
             if !over && is_due {
-                // A session that was only just being made was not found at the first try.
+                // A session that was just starting was not found at the first try.
                 asked = stop(place).map(|child| (child, Instant::now()));
             }
             reap(&[self.child.as_ref(), asked.as_ref().map(|(stop, _)| stop)]);
@@ -169,14 +163,14 @@ fn own_pid() -> i32 {
     i32::try_from(std::process::id()).unwrap_or(0)
 }
 
-/// `hopty stop`, as a person would.
+/// Runs `hopty stop`, as a person would.
 fn stop(place: &DemoDirs) -> Option<Child> {
     let mut command: Command = place.hopty();
     command.arg("stop").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().ok()
 }
 
-/// Collects what was left to this process as a sub-reaper, but not the children that have a handle.
+/// Reaps processes that this process adopted as a sub-reaper, but not the children with a handle.
 fn reap(held: &[Option<&Child>]) {
     for pid in process::own_children() {
         let is_held = held.iter().flatten().any(|child| i32::try_from(child.id()) == Ok(pid));

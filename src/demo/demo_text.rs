@@ -1,4 +1,4 @@
-//! Text for a terminal: cut to a width, wrapped between words, with the escape codes of a style. Pure.
+//! Text for a terminal: cut to a width, wrapped between words, styled. Pure.
 
 use std::fmt::Write as _;
 
@@ -9,23 +9,22 @@ use crate::core::text::visible::is_hidden;
 use crate::core::text::word_wrap::wrap_words;
 use crate::screen::{Attr, Color, Style, StyledRun, Underline};
 
-/// Whether colours are used. Bold and dim are no colours.
+/// Whether to use colours. Bold and dim are not colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Palette {
-    /// As they come.
     Colours,
-    /// None (`NO_COLOR`).
+    /// No colours (`NO_COLOR`).
     Plain,
 }
 
 impl Palette {
-    /// As the environment wants it: `NO_COLOR`, set and not empty, means none.
+    /// From the environment: no colours if `NO_COLOR` is set and not empty.
     pub(super) fn from_env() -> Palette {
         let none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         if none { Palette::Plain } else { Palette::Colours }
     }
 
-    /// `text` in a colour of the sixteen.
+    /// `text` in one of the 16 colours.
     pub(super) fn paint(self, text: &str, colour: u8) -> String {
         match self {
             Palette::Colours => {
@@ -44,7 +43,7 @@ pub(super) fn dim(text: &str) -> String {
     format!("\x1b[2m{text}\x1b[22m")
 }
 
-/// A row of the inner screen, with its looks, as much as fits `width` columns.
+/// A row of the inner screen with its styles, cut to `width` columns.
 pub(super) fn runs(runs: &[StyledRun], width: usize, palette: Palette) -> String {
     let mut out = String::new();
     let mut left = width;
@@ -59,7 +58,6 @@ pub(super) fn runs(runs: &[StyledRun], width: usize, palette: Palette) -> String
     out
 }
 
-/// The SGR parameters of a style.
 fn codes(style: &Style, palette: Palette) -> String {
     let mut codes: Vec<String> = Vec::new();
     let attributes = [
@@ -104,7 +102,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     rows
 }
 
-/// Text from files, with everything that a terminal would act on taken out.
+/// Text from files without anything that a terminal would act on.
 pub(super) fn visible(text: &str) -> String {
     text.chars().filter(|c| !is_hidden(*c)).collect()
 }
@@ -138,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_moves_a_cursor_is_left() {
+    fn cursor_movements_are_removed() {
         assert_eq!(visible("a\u{1b}[2Jb\u{202e}c\u{9b}d\n"), "a[2Jbcd");
     }
 }

@@ -1,5 +1,4 @@
-//! hopty's own account of the run, read from its journal while it is written: what it decided and why, the
-//! context figure, the hook calls and the Enters.
+//! Reads hopty's journal while it is written: decisions with reasons, context usage, hook calls and Enters.
 
 use std::path::Path;
 
@@ -13,14 +12,14 @@ use crate::fs::file_tail::{Tail, TailRead};
 /// Bytes read at a time.
 const CHUNK: usize = 16 * 1024;
 
-/// A decision as it stands in the journal.
+/// A decision in the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DecisionLine {
-    /// When, on the wall clock.
+    /// The wall clock time.
     pub(super) at: WallTime,
     /// Its kind: `restart.requested`, ...
     pub(super) kind: String,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub(super) sentence: String,
     /// The handoff concerned, or empty.
     pub(super) handoff: String,
@@ -30,24 +29,23 @@ pub(super) struct DecisionLine {
     pub(super) level: String,
 }
 
-/// A context figure that hopty read.
+/// A context usage that hopty read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct UsageLine {
-    /// When hopty read it, on the wall clock.
+    /// The wall clock time of reading.
     pub(super) at: WallTime,
     pub(super) conversation: String,
     pub(super) tokens: u64,
-    /// Window in tokens.
+    /// The context window, in tokens.
     pub(super) window: u64,
 }
 
 impl UsageLine {
-    /// Percent of the window, rounded as hopty does.
     pub(super) fn percent(&self) -> u64 {
         u64::from(Fill { tokens: self.tokens, window: self.window, bytes: 0 }.percent())
     }
 
-    /// The figure as a line of the account.
+    /// The usage as a line for the person.
     pub(super) fn in_words(&self) -> String {
         format!(
             "context {} % ({} of {} tokens)",
@@ -61,7 +59,7 @@ impl UsageLine {
 /// A hook call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HookLine {
-    /// When, on the wall clock.
+    /// The wall clock time.
     pub(super) at: WallTime,
     /// Its event: `Stop`, ...
     pub(super) event: String,
@@ -69,25 +67,22 @@ pub(super) struct HookLine {
     pub(super) conversation: String,
 }
 
-/// The journal so far.
 #[derive(Debug)]
 pub(super) struct JournalReader {
     tail: Tail,
     partial: Vec<u8>,
-    /// Wall clock at the host's beginning, from the `open` line.
+    /// The wall clock time of the host's start, from the `open` line.
     begun: WallTime,
-    /// What was decided, oldest first.
+    /// The decisions, oldest first.
     pub(super) decisions: Vec<DecisionLine>,
-    /// The context figures, oldest first.
     pub(super) usages: Vec<UsageLine>,
-    /// The hook calls, oldest first.
     pub(super) hooks: Vec<HookLine>,
-    /// Enters that hopty pressed.
+    /// The number of Enters that hopty pressed.
     pub(super) enters: usize,
 }
 
 impl JournalReader {
-    /// The journal at `path`, which need not be there yet.
+    /// The journal at `path`, which need not exist yet.
     pub(super) fn new(path: &Path) -> JournalReader {
         JournalReader {
             tail: Tail::new(path),
@@ -100,7 +95,7 @@ impl JournalReader {
         }
     }
 
-    /// Reads what is new; true when there was anything.
+    /// Reads new lines; returns whether there were any.
     pub(super) fn read(&mut self) -> bool {
         let mut any = false;
         let mut buf = [0; CHUNK];
@@ -118,7 +113,7 @@ impl JournalReader {
     }
 
     fn line(&mut self, line: &Value) {
-        // One clock for all lines, or what was read and what was decided on it change places.
+        // All lines must use one clock, or a reading and the decision based on it change places.
         let t = line["t"].as_u64().unwrap_or(0);
         let at = self.begun.after(t);
         if line.get("open").is_some() {
@@ -158,7 +153,6 @@ impl JournalReader {
         }
     }
 
-    /// All conversations, oldest first.
     pub(super) fn conversations(&self) -> Vec<&str> {
         let begun = self.decisions.iter().filter(|decision| decision.kind == "run.spawned");
         begun.map(|decision| decision.conversation.as_str()).collect()
@@ -197,7 +191,7 @@ mod tests {
         writeln!(file, r#"{{"seq":4,"t":31,"action":{{"kind":"type","typing":{{"what":"enter"}}}}}}"#)
             .unwrap();
         let decision = r#"{"kind":"handoff.saved","handoff":"HO-1","sentence":"Saved."}"#;
-        // Rounded down where what it was decided on was rounded up.
+        // Rounded down, while the reading that it is based on was rounded up.
         writeln!(file, r#"{{"seq":5,"t":40,"at":"2026-11-20T14:00:00.039Z","decision":{decision}}}"#)
             .unwrap();
         assert!(journal.read());

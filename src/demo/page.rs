@@ -1,6 +1,5 @@
-//! The closing page: what happened and why, the handoff, the figures, and what to do next. It is written when
-//! everything has ended, on the ordinary screen, so that it stays in the terminal's history. Everything is
-//! given to it.
+//! The closing page: what happened and why, the handoff, the figures, and what to do next. It is printed at
+//! the end on the main screen, so that it stays in the terminal's scrollback.
 
 use std::fmt::Write as _;
 use std::os::fd::AsFd;
@@ -8,33 +7,33 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::demo_dirs::DemoDirs;
+use super::demo_event::{DemoActor, DemoEvent};
 use super::demo_text::{Palette, bold, dim, visible, wrap};
+use super::plain_output;
 use super::proof::Facts;
 use super::scripted_model::GOAL;
-use super::{DemoEvent, Who, plain_output};
 use crate::core::text::safe_text::thousands;
 use crate::core::text::word_wrap::wrap_words;
 use crate::sys::fd::is_terminal;
 use crate::tty::{can_draw, raw};
 
-/// Lines of the handoff that are shown.
+/// How many lines of the handoff are shown.
 const EXCERPT: usize = 25;
-/// The widest that text is set, in columns.
+/// The greatest width of text, in columns.
 const WIDEST: usize = 100;
-/// Columns that text has at least beside a word.
+/// The least width of text beside a word, in columns.
 const BESIDE: usize = 28;
 
-/// How the page is set.
+/// The page's style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageStyle {
-    /// Escape codes at all: only on a terminal that knows them.
+    /// The colours; `None` without any escape sequence, if the output is not a terminal that supports them.
     palette: Option<Palette>,
-    /// Columns.
     width: usize,
 }
 
 impl PageStyle {
-    /// As suits the stream that it goes to.
+    /// The style for this stream.
     pub(super) fn of(stream: &impl AsFd) -> PageStyle {
         if !is_terminal(stream) || !can_draw() {
             return PageStyle { palette: None, width: 80 };
@@ -58,22 +57,18 @@ impl PageStyle {
     }
 }
 
-/// What the page is made from.
+/// The content of the page.
 pub(super) struct Page<'a> {
     pub(super) facts: &'a Facts,
-    /// What happened, and when.
     pub(super) entries: &'a [DemoEvent],
-    /// No process is left.
+    /// Whether no process is left.
     pub(super) all_gone: bool,
-    /// How long it took.
     pub(super) took: Duration,
-    /// Where the files are, if they were kept.
+    /// The kept files, if any.
     pub(super) kept: Option<KeptFiles>,
-    /// How it is set.
     pub(super) form: PageStyle,
 }
 
-/// The files that were kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct KeptFiles {
     base: PathBuf,
@@ -84,7 +79,7 @@ pub(super) struct KeptFiles {
 }
 
 impl KeptFiles {
-    /// In a place that was left at `base`.
+    /// The paths, below `base`.
     pub(super) fn of(place: &DemoDirs, journal: &Path, base: PathBuf) -> KeptFiles {
         let claude = &place.paths.claude;
         KeptFiles {
@@ -98,7 +93,7 @@ impl KeptFiles {
 }
 
 impl Page<'_> {
-    /// After a run in which everything happened.
+    /// The page after a run in which everything happened.
     pub(super) fn whole(&self) -> String {
         let mut out = String::new();
         let took = format!(
@@ -117,7 +112,7 @@ impl Page<'_> {
         out
     }
 
-    /// After a run in which something did not happen.
+    /// The page after a run in which something did not happen.
     pub(super) fn failed(&self, missing: &[String], screen: &[String]) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "\n{}\n", self.form.bold("hopty demo: the hand-over did not happen."));
@@ -143,7 +138,7 @@ impl Page<'_> {
         out
     }
 
-    /// After Ctrl+C or a signal.
+    /// The page after Ctrl+C or a signal.
     pub(super) fn cut_short(&self) -> String {
         let mut out = String::new();
         let _ =
@@ -185,7 +180,7 @@ impl Page<'_> {
 
     fn why(&self, out: &mut String, heading: &str) {
         self.heading(out, heading);
-        for entry in self.entries.iter().filter(|entry| entry.who == Who::Hopty) {
+        for entry in self.entries.iter().filter(|entry| entry.who == DemoActor::Hopty) {
             self.item(out, &plain_output::time(entry.at), &entry.text);
         }
         out.push('\n');
@@ -276,8 +271,7 @@ impl Page<'_> {
         }
     }
 
-    /// A word of up to `column` columns and what is to be said of it, beside it, or behind it where that
-    /// would be too narrow.
+    /// A word of up to `column` columns with its text beside it, or after it if the page is too narrow.
     fn row(&self, out: &mut String, (word, bold): (&str, bool), column: usize, text: &str) {
         let indent = column + 4;
         if self.form.width < indent + BESIDE {
@@ -298,7 +292,7 @@ impl Page<'_> {
         }
     }
 
-    /// A paragraph with something in front of it.
+    /// A paragraph with a mark in front.
     fn item(&self, out: &mut String, mark: &str, text: &str) {
         let indent = if mark.is_empty() { 0 } else { mark.len() + 3 };
         for (n, row) in wrap(text, self.form.width.saturating_sub(indent + 1)).iter().enumerate() {
@@ -318,11 +312,14 @@ mod tests {
     use super::*;
 
     fn entries() -> Vec<DemoEvent> {
-        let entry =
-            |who: Who, text: &str| DemoEvent { at: Duration::from_millis(4100), who, text: text.to_owned() };
+        let entry = |who: DemoActor, text: &str| DemoEvent {
+            at: Duration::from_millis(4100),
+            who,
+            text: text.to_owned(),
+        };
         vec![
-            entry(Who::Hopty, "Context is at 92 % of 200000 tokens (level hard)."),
-            entry(Who::Demo, "not on the page"),
+            entry(DemoActor::Hopty, "Context is at 92 % of 200000 tokens (level hard)."),
+            entry(DemoActor::Demo, "not on the page"),
         ]
     }
 
@@ -338,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_tells_what_happened_why_and_what_is_next() {
+    fn the_page_explains_what_happened_and_what_to_do_next() {
         let (facts, entries) = (good(), entries());
         let text = page(&facts, &entries, None).whole();
         for part in [
@@ -374,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_named_with_the_last_screen() {
+    fn failures_are_named_with_the_last_screen() {
         let (mut facts, entries) = (good(), entries());
         facts.code = Some(126);
         let screen = ["".to_owned(), "hopty: \x1b[31mnot executable".to_owned()];

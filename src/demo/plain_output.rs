@@ -1,24 +1,24 @@
-//! The run told line by line, for a pipe, a log or a terminal that can do no more: no escape codes, every
-//! line with its time.
+//! The demo as lines, for a pipe, a log or a simple terminal: no escape sequences, every line with its
+//! time.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
-use super::DemoEvent;
+use super::demo_event::DemoEvent;
 
-/// Says what the demo is, before anything happens.
+/// Prints what the demo is.
 ///
 /// # Errors
-/// When nobody reads any more.
+/// When nobody reads the output any more.
 pub(super) fn begin() -> io::Result<()> {
     say("hopty demo: the real hopty at work on a stand-in agent and a stand-in model. No account, no \
          network.\n")
 }
 
-/// One line.
+/// Prints one line.
 ///
 /// # Errors
-/// When nobody reads any more.
+/// When nobody reads the output any more.
 pub(super) fn entry(entry: &DemoEvent) -> io::Result<()> {
     say(&format!("{} {:<6}  {}", time(entry.at), entry.who.word(), entry.text))
 }

@@ -1,4 +1,4 @@
-//! Whether the loop really happened. Each claim of the closing page is checked against what was left behind:
+//! Checks whether the loop really happened. Each claim of the closing page is compared with what is left:
 //! hopty's journal, the API's request log, Claude's transcripts, the store and the file.
 
 use std::io::Read;
@@ -21,58 +21,56 @@ const MAX_FILE: u64 = 16 << 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// The client's exit code; `None` when it had to be ended.
+    /// The client's exit code; `None` if it had to be killed.
     pub(super) code: Option<i32>,
-    /// The inner terminal is as it was before hopty.
+    /// Whether the inner terminal is restored to its state before hopty.
     pub(super) whole: bool,
-    /// The conversation that the person began.
+    /// The conversation that the person started.
     pub(super) old: Conversation,
-    /// The one that went on.
+    /// The conversation that continued.
     pub(super) new: Conversation,
-    /// The level `hard` was crossed.
+    /// Whether the level `hard` was crossed.
     pub(super) hard: bool,
-    /// The context at the hand-over, as hopty read it.
+    /// The context usage at the hand-over, as hopty read it.
     pub(super) fill: UsageLine,
-    /// The handoff's id.
     pub(super) handoff: String,
-    /// `CURRENT.md`, whole.
+    /// The complete `CURRENT.md`.
     pub(super) document: String,
-    /// What the new conversation was shown.
+    /// The brief of the new conversation.
     pub(super) brief: String,
-    /// What the manifest says of it.
+    /// Its status in the manifest.
     pub(super) status: String,
-    /// Its record holds `handoff.md` and `state.json`.
+    /// Whether its record has `handoff.md` and `state.json`.
     pub(super) recorded: bool,
-    /// Requests of the old conversation after the hook at which it was handed over.
+    /// How many requests the old conversation sent after the hook at which it was handed over.
     pub(super) late: usize,
-    /// The new conversation's first request carries the whole frame.
+    /// Whether the new conversation's first request contains the whole brief.
     pub(super) framed: bool,
-    /// How often the continuation prompt stands in it.
+    /// How often the continuation prompt is in that request.
     pub(super) prompts: usize,
-    /// It carries the goal, verbatim.
+    /// Whether that request contains the goal verbatim.
     pub(super) goal: bool,
-    /// From the hook to that request, in ms.
+    /// The time from the hook to that request, in ms.
     pub(super) gap_ms: Option<i64>,
-    /// Enters that hopty pressed.
+    /// The number of Enters that hopty pressed.
     pub(super) enters: usize,
-    /// The lines of the file.
     pub(super) lines: Vec<String>,
 }
 
 /// One conversation, from its transcript and its requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Conversation {
-    /// Its id; empty when there was none.
+    /// Its id; empty if there was none.
     pub(super) id: String,
-    /// Tool uses in the transcript.
+    /// The number of tool uses in the transcript.
     pub(super) uses: usize,
-    /// Tool results in the transcript.
+    /// The number of tool results in the transcript.
     pub(super) results: usize,
     pub(super) requests: usize,
 }
 
 impl Facts {
-    /// Collects them; nothing may have been removed yet.
+    /// Collects the facts; nothing may have been removed yet.
     pub(super) fn gather(
         inner: &mut DemoTerminal,
         journal: &JournalReader,
@@ -125,7 +123,7 @@ impl Facts {
         }
     }
 
-    /// What did not happen, each in a few words; empty when the whole loop did.
+    /// What did not happen, in a few words each; empty after a complete loop.
     pub(super) fn missing(&self) -> Vec<String> {
         let mut missing = Vec::new();
         let mut check = |holds: bool, what: String| {
@@ -138,12 +136,12 @@ impl Facts {
             self.code == Some(0),
             self.code.map_or("hopty did not end".to_owned(), |code| format!("hopty ended with code {code}")),
         );
-        check(self.whole, "the terminal was not put back".to_owned());
+        check(self.whole, "the terminal was not restored".to_owned());
         check(self.hard, "the context never crossed the level `hard`".to_owned());
         check(!self.handoff.is_empty() && self.recorded, "no handoff was saved".to_owned());
         check(
             self.document.contains(&self.handoff) && self.document.contains(super::scripted_model::GOAL),
-            "CURRENT.md does not hold the handoff and its goal".to_owned(),
+            "CURRENT.md does not contain the handoff and its goal".to_owned(),
         );
         check(
             self.late == 0,
@@ -154,9 +152,12 @@ impl Facts {
             format!("the old transcript has {} tool uses and {} results", old.uses, old.results),
         );
         check(!new.id.is_empty() && new.id != old.id, "no new conversation was given the prompt".to_owned());
-        check(self.framed, "the first request of the new conversation does not carry the handoff".to_owned());
-        check(self.goal, "the first request of the new conversation does not carry the goal".to_owned());
-        check(self.prompts == 1, format!("the continuation prompt stands in it {} times", self.prompts));
+        check(
+            self.framed,
+            "the first request of the new conversation does not contain the handoff".to_owned(),
+        );
+        check(self.goal, "the first request of the new conversation does not contain the goal".to_owned());
+        check(self.prompts == 1, format!("the continuation prompt is in it {} times", self.prompts));
         check(
             new.uses > 0 && new.uses == new.results,
             format!("the new transcript has {} tool uses and {} results", new.uses, new.results),
@@ -195,13 +196,13 @@ fn main_requests(api: &Api, conversation: &str) -> Vec<std::sync::Arc<ApiRequest
     all.into_iter().filter(|request| request.kind == AskerKind::Main).collect()
 }
 
-/// When a request came, on the wall clock.
+/// The wall clock time of a request.
 fn wall(request: &ApiRequest) -> WallTime {
     let ago = i64::try_from(request.at.elapsed().as_millis()).unwrap_or(0);
     WallTime(Clock::wall().0 - ago)
 }
 
-/// A file as text; empty when it cannot be read.
+/// A file as text; empty if it cannot be read.
 fn read(path: &Path) -> String {
     let mut bytes = Vec::new();
     if let Ok(file) = std::fs::File::open(path) {
@@ -214,7 +215,7 @@ fn read(path: &Path) -> String {
 pub(super) mod tests {
     use super::*;
 
-    /// A run as it should be.
+    /// The facts of a complete loop.
     pub(in super::super) fn good() -> Facts {
         let conversation =
             |id: &str, uses: usize| Conversation { id: id.to_owned(), uses, results: uses, requests: uses };
@@ -242,25 +243,25 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_good_run_lacks_nothing() {
+    fn a_complete_run_has_nothing_missing() {
         assert_eq!(good().missing(), Vec::<String>::new());
     }
 
     #[test]
-    fn whatever_went_wrong_is_named() {
+    fn every_failure_is_named() {
         type Spoil = fn(&mut Facts);
         let breaks: [(Spoil, &str); 14] = [
             (|f| f.code = Some(125), "code 125"),
             (|f| f.code = None, "did not end"),
-            (|f| f.whole = false, "not put back"),
+            (|f| f.whole = false, "not restored"),
             (|f| f.hard = false, "never crossed"),
             (|f| f.recorded = false, "no handoff"),
             (|f| f.document.clear(), "CURRENT.md"),
             (|f| f.late = 1, "1 more request"),
             (|f| f.old.results = 6, "7 tool uses and 6 results"),
             (|f| f.new.id = f.old.id.clone(), "no new conversation"),
-            (|f| f.framed = false, "does not carry the handoff"),
-            (|f| f.goal = false, "does not carry the goal"),
+            (|f| f.framed = false, "does not contain the handoff"),
+            (|f| f.goal = false, "does not contain the goal"),
             (|f| f.prompts = 2, "2 times"),
             (|f| f.status = "active".to_owned(), "\"active\""),
             (|f| _ = f.lines.pop(), "the file holds"),

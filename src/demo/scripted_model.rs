@@ -1,30 +1,29 @@
-//! What the stand-in model answers. It has no memory but the request, like a real one: the goal, and how far
-//! the work got, are read from what it is told. So the new conversation can go on only if the handoff really
-//! reached it.
+//! The stand-in model. Like a real one, it knows only the request: it reads from it the goal and the
+//! progress. So the new conversation can continue only if the handoff really reached it.
 
 use serde_json::{Value, json};
 
-use super::Pace;
+use super::demo_event::Pace;
 use crate::standin::request::ApiRequest;
 use crate::standin::script::ScriptedReply;
 
 /// What the scripted person asks for.
 pub(super) const GOAL: &str = "Count to ten in hello.txt: in words, one line a step.";
-/// The file that is asked for, in the project.
+/// The requested file, in the project.
 pub(super) const FILE: &str = "hello.txt";
-/// What it must hold in the end, one a line.
+/// Its final content, one word per line.
 pub(super) const WORDS: [&str; 10] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
-/// What the model says when all is done.
+/// The model's text when everything is done.
 pub(super) const DONE: &str = "hello.txt counts to ten.";
-/// What it says when no goal was told.
+/// The model's text if it gets no goal.
 pub(super) const AT_A_LOSS: &str = "I was told of no task.";
 
-/// Tokens that the answers of the first conversation report, one after the other: each step pretends to be a
-/// big one. The last but one is over the level `handoff` (80 % of 200,000), where hopty waits for the turn's
-/// end; the last is over `hard` (90 %), where it waits no longer.
+/// Token counts of the first conversation's answers: each step pretends to be big. The last but one is over
+/// the level `handoff` (80 % of 200,000), at which hopty waits for the end of the turn; the last is over
+/// `hard` (90 %), at which it does not wait.
 const FIRST: [u64; 7] = [32_000, 62_000, 92_000, 122_000, 152_000, 168_000, 184_000];
-/// Tokens of the new conversation's first answer, and of each one after it.
+/// Token counts of the new conversation: the first answer, and the increase with each further one.
 const SECOND: (u64, u64) = (14_000, 6_000);
 
 /// The answer to a main request.
@@ -61,7 +60,7 @@ fn next(request: &ApiRequest, continued: Option<String>) -> ScriptedReply {
     }
 }
 
-/// How many words are in the file, as far as this conversation has written or read it.
+/// How many words the file has, as far as this conversation has written or read it.
 fn counted(request: &ApiRequest) -> usize {
     let uses = request.tool_uses();
     let written =
@@ -77,7 +76,7 @@ fn text<'a>(input: &'a Value, key: &str) -> Option<&'a str> {
     input.get(key)?.as_str()
 }
 
-/// The number that the last line with a word says.
+/// The number that the last line with a word stands for.
 fn last_word(text: &str) -> Option<usize> {
     text.split_whitespace()
         .rev()
@@ -85,7 +84,7 @@ fn last_word(text: &str) -> Option<usize> {
         .map(|index| index + 1)
 }
 
-/// The answer in a few words, for those who do not see the screen.
+/// The answer in a few words, for people who do not see the screen.
 pub(super) fn in_words(reply: &ScriptedReply) -> String {
     match reply.tools.first() {
         Some((name, input)) => {

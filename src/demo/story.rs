@@ -1,45 +1,40 @@
-//! What the scripted person does, and what the demo is about at the moment. The person looks at the screen,
-//! as anybody would: types when the prompt box is there, presses Enter when the text stands in it, leaves
-//! when the work is done.
+//! The script of the person. Like anybody, the person watches the screen: types when the prompt box is
+//! there, presses Enter when it contains the text, and leaves when the work is done.
 
 use std::time::Duration;
 
-use super::Pace;
+use super::demo_event::Pace;
 use super::demo_terminal::DemoTerminal;
 use super::journal_reader::JournalReader;
 use super::scripted_model::{DONE, GOAL};
 
-/// How long one beat may take before the demo gives up. Nothing here comes near it but a machine that is
-/// stuck.
+/// How long one beat may take before the demo gives up. Only a stuck machine takes that long.
 const BEAT_LIMIT: Duration = Duration::from_secs(60);
-/// What ends the agent.
+/// What the person types to end the agent.
 pub(super) const EXIT: &str = "/exit";
 
-/// The parts of the story, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Beat {
     /// hopty and the agent start.
     Starting,
-    /// The goal is typed.
+    /// The person types the goal.
     Asking,
     /// The agent works and its context fills.
     Working,
-    /// A hand-over was requested; the next safe point is waited for.
+    /// A hand-over was requested and waits for a safe point.
     Waiting,
     /// hopty saves, stops, starts and delivers.
     HandingOver,
-    /// The new conversation works.
     GoingOn,
-    /// All is done; a moment to look at it.
+    /// Everything is done; a moment to read it.
     Done,
-    /// `/exit` is typed.
+    /// The person types `/exit`.
     Leaving,
-    /// hopty has ended.
     Over,
 }
 
 impl Beat {
-    /// What is going on, for the person who watches.
+    /// The caption for the watching person.
     pub(super) fn caption(self) -> &'static str {
         match self {
             Beat::Starting => "You start hopty in place of claude. It looks the same.",
@@ -63,35 +58,32 @@ impl Beat {
     }
 }
 
-/// The story so far.
 #[derive(Debug)]
 pub(super) struct Story {
-    /// How fast it goes.
     pub(super) pace: Pace,
     pub(super) beat: Beat,
-    /// When that began, since the demo began.
+    /// When the beat began, since the demo began.
     since: Duration,
-    /// Characters of the present text that were typed.
+    /// How many characters of the current text were typed.
     typed: usize,
     last_key: Duration,
 }
 
-/// What became of the story after a step.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StoryStep {
     Same,
     New,
-    /// A beat takes too long.
+    /// The beat takes too long.
     Stuck,
 }
 
 impl Story {
-    /// The story, at its beginning.
     pub(super) fn new(pace: Pace) -> Story {
         Story { pace, beat: Beat::Starting, since: Duration::ZERO, typed: 0, last_key: Duration::ZERO }
     }
 
-    /// Looks, and does what is due at `now` (since the demo began).
+    /// Does what is due at `now` (since the demo began).
     pub(super) fn step(
         &mut self,
         now: Duration,
@@ -135,7 +127,7 @@ impl Story {
         }
     }
 
-    /// Types `text` as a person does, sees it in the box and presses Enter; true when that is done.
+    /// Types `text`, waits until the box shows it, and presses Enter; returns true when that is done.
     fn enter(&mut self, now: Duration, inner: &mut DemoTerminal, text: &str) -> bool {
         if now < self.last_key + Duration::from_millis(self.pace.key_ms) {
             return false;
@@ -157,7 +149,7 @@ impl Story {
     }
 }
 
-/// Whether the turn of the new conversation is over.
+/// Whether the turn of the new conversation has ended.
 fn ended_turn(journal: &JournalReader) -> bool {
     let new = journal.first("delivery.submitted").map_or("", |decision| decision.conversation.as_str());
     journal.hooks.iter().any(|hook| hook.event == "Stop" && hook.conversation == new)
@@ -168,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_one_byte_a_key() {
+    fn typed_text_is_one_byte_per_key() {
         assert!(GOAL.is_ascii() && EXIT.is_ascii());
     }
 

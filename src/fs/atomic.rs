@@ -18,9 +18,10 @@ use crate::sys::fault_injection;
 use crate::sys::private_dir;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule};
 
-/// When a temporary file is one that a killed process has left, in a directory whose writers hold no lock.
+/// The age at which a temporary file counts as left by a killed process, in directories whose writers hold
+/// no lock.
 pub const LEFT_OVER: Duration = Duration::from_secs(3600);
-/// The prefix of temporary files; it identifies the leftovers of a crash.
+/// The prefix of temporary files, by which the leftovers of a crash are recognized.
 pub const TEMP_PREFIX: &str = crate::core::io_words::TEMPORARY;
 
 /// Replaces the content of `path`.
@@ -70,10 +71,10 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// An empty temporary file in `dir` (0600), with the prefix by which leftovers are known.
+/// An empty temporary file in `dir` (0600), with the prefix of leftovers.
 ///
 /// # Errors
-/// When it cannot be made.
+/// When it cannot be created.
 pub fn temporary_in(dir: &Path) -> Result<NamedTempFile, FsError> {
     tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
@@ -87,7 +88,7 @@ fn filled(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(NamedTempFile, &Path), FsError> {
-    refuse_odd(path)?;
+    refuse_special_file(path)?;
     let dir = above(path);
     let mut temp = temporary_in(dir)?;
     safe_file::open_to_owner(temp.as_file()).map_err(FsError::io("make a temporary file in", dir))?;
@@ -105,8 +106,8 @@ fn persist(temp: NamedTempFile, path: &Path) -> Result<(), FsError> {
     })
 }
 
-/// Gives a temporary file its name, unless something has it. Where the file system can neither rename without
-/// replacing nor link, the name is looked at first.
+/// Gives a temporary file its name, unless the name is taken. Where the file system can neither rename
+/// without replacing nor link, the name is checked first.
 ///
 /// # Errors
 /// `AlreadyExists`, or when the system refuses it.
@@ -125,7 +126,7 @@ pub fn persist_new(temp: NamedTempFile, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives a file a second name, unless something has it.
+/// Gives a file a second name, unless the name is taken.
 ///
 /// # Errors
 /// `AlreadyExists`; an error of [`has_no_links`] where the file system has no hard links.
@@ -136,18 +137,19 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)
 }
 
-/// Whether an error says that the file system has no hard links (vfat, exfat, some of FUSE and of networks).
+/// Whether an error means that the file system has no hard links (vfat, exfat, some FUSE and network file
+/// systems).
 pub fn has_no_links(error: &io::Error) -> bool {
     use nix::libc::{EINVAL, EMLINK, ENOSYS, EOPNOTSUPP, EPERM};
     matches!(error.raw_os_error(), Some(EPERM | EOPNOTSUPP | ENOSYS | EINVAL | EMLINK))
 }
 
-/// Keeps a file under a second name: by a link, and where there are none as a copy with the same mode and
-/// time.
+/// Keeps a file under a second name: by a hard link, or where there are none, as a copy with the same mode
+/// and time.
 ///
 /// # Errors
 /// `AlreadyExists`, or when the copy cannot be written.
-pub fn keep_beside(path: &Path, beside: &Path) -> io::Result<()> {
+pub fn keep_copy(path: &Path, beside: &Path) -> io::Result<()> {
     match link(path, beside) {
         Err(error) if has_no_links(&error) => {}
         done => return done,
@@ -189,7 +191,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), FsError> {
 /// When it exists, or cannot be created.
 pub fn make_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)?;
-    // Whatever the umask is: a directory of mode 000 would stay that way.
+    // Whatever the umask is: a directory of mode 000 would stay unusable.
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
     store_trace::dir_made(path);
     Ok(())
@@ -204,16 +206,15 @@ pub fn remove_dir(path: &Path) -> Result<(), FsError> {
     fs::remove_dir_all(path).map_err(FsError::io("delete", path))
 }
 
-/// What is read next of a synced file comes from the disk, not from memory: it is to be proven that it is
-/// there.
+/// Drops the file from the page cache, so that reading it back proves that it is on the disk.
 #[cfg(target_os = "linux")]
 pub(super) fn forget_cached(file: &File) {
     use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
-    // Without it memory is read, as for every other file.
+    // If this fails, the cached pages are read, as for any file.
     let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
 }
 
-/// What is read next may come from memory.
+/// Reading it back may be served from the page cache here.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn forget_cached(_: &File) {}
 
@@ -238,8 +239,8 @@ pub fn read_own(path: &Path, cap: u64, closed: u32) -> Result<Option<Vec<u8>>, F
     Ok(safe_file::read(path, FileRule::own(cap).closed_to(closed))?)
 }
 
-/// Ensures that `path` is a directory of this user that nobody else can write; creates it (0700) and its
-/// missing parents, durably: a file is lost with a directory that was not synced, however often the file was.
+/// Ensures that `path` is a directory that only this user can write. Creates it (0700) and its missing
+/// parents, durably: a synced file is still lost if its directory was not synced.
 ///
 /// # Errors
 /// When it cannot be created, is not a directory, or is not private.
@@ -287,7 +288,7 @@ pub fn sweep_older(dir: &Path, age: Duration) {
     }
 }
 
-fn refuse_odd(path: &Path) -> Result<(), FsError> {
+fn refuse_special_file(path: &Path) -> Result<(), FsError> {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_symlink() => Err(FsError::Symlink(path.to_owned())),
         Ok(meta) if !meta.is_file() => Err(FsError::WrongKind { path: path.to_owned(), expected: "file" }),
@@ -301,7 +302,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, symlink};
 
     #[test]
-    fn a_write_replaces_and_leaves_nothing_behind() {
+    fn a_write_replaces_the_file_and_leaves_no_temporary_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");
         write(&path, b"one").unwrap();

@@ -1,5 +1,5 @@
-//! The file of a recording: append only, whole lines only, one `write` for a batch of them. It is not
-//! fsynced: what a crash of the machine loses is a few seconds of a recording.
+//! The file of a recording: append only, whole lines only, one `write` per batch. It is not fsynced: a
+//! crash of the machine loses a few seconds of a recording.
 
 use std::fs::{File, Permissions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,26 +14,26 @@ use crate::core::cast::{CastError, CastHeader, CastReader};
 use crate::core::io_words::io_words;
 use crate::sys::safe_file::{self, FileRule, SafeFileError, WriteMode};
 
-/// What becomes of a file that exists.
+/// What to do if the file exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CastOpening {
-    /// It is kept, and nothing is recorded.
+    /// Keep it and fail.
     New,
-    /// It is emptied.
+    /// Empty it.
     Overwrite,
-    /// The recording in it is continued; a line at its end that is not whole is cut off.
+    /// Continue the recording in it; an incomplete last line is cut off.
     Append,
 }
 
-/// Why nothing can be recorded into a file.
+/// Why a file cannot be recorded into.
 #[derive(Debug, Error)]
 pub enum CastFileError {
     #[error("{} exists", .0.display())]
     Exists(PathBuf),
-    /// Something else records into it.
+    /// Another recording writes to it.
     #[error("another recording is written to {}", .0.display())]
     InUse(PathBuf),
-    /// It cannot be continued because it is no recording.
+    /// It cannot be continued because it is not a recording.
     #[error("{} cannot be continued: {error}", path.display())]
     NoRecording {
         path: PathBuf,
@@ -43,13 +43,13 @@ pub enum CastFileError {
     /// It cannot be continued in another version of the format.
     #[error("{} has asciicast version {version}, and hopty appends only to version 3", path.display())]
     Version { path: PathBuf, version: u8 },
-    /// It is no file that hopty may write.
+    /// hopty may not write it.
     #[error(transparent)]
     Unsafe(#[from] SafeFileError),
 }
 
 impl CastFileError {
-    /// How a person can record nevertheless.
+    /// How a person can record anyway.
     pub fn hint(&self) -> String {
         match self {
             CastFileError::Exists(_) => {
@@ -64,7 +64,7 @@ impl CastFileError {
     }
 }
 
-/// Why the rest of a recording is not written. The file ends with a whole line.
+/// Why the rest of a recording was not written. The file ends with a whole line.
 #[derive(Debug, Error)]
 pub enum CastWriteError {
     /// The file has reached its limit.
@@ -87,7 +87,8 @@ impl CastFile {
     /// Opens a file for a recording; a new one is readable only by this user.
     ///
     /// # Errors
-    /// When it exists and may not be changed, is written by another recording, or is no file of this user.
+    /// When it exists and may not be changed, another recording writes to it, or it is not a file of this
+    /// user.
     pub fn open(path: &Path, opening: CastOpening, max_bytes: u64) -> Result<Self, CastFileError> {
         let io = |doing| {
             move |source| CastFileError::from(SafeFileError::Io { doing, path: path.to_owned(), source })
@@ -106,7 +107,7 @@ impl CastFile {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(CastFileError::InUse(path.to_owned())),
-            // A file system without locks.
+            // The file system has no locks.
             Err(TryLockError::Error(_)) => {}
         }
         let mut file = CastFile { file, bytes: meta.len(), max_bytes };
@@ -121,7 +122,7 @@ impl CastFile {
         Ok(file)
     }
 
-    /// Whether there are no lines in it yet: it needs a header.
+    /// Whether it has no lines yet and needs a header.
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
     }
@@ -169,7 +170,7 @@ impl CastFile {
         self.file.set_len(bytes)
     }
 
-    /// Makes sure that it is a recording of version 3, and cuts off a line at its end that is not whole.
+    /// Checks that it is a recording of version 3, and cuts off an incomplete last line.
     fn mend(&mut self, path: &Path) -> Result<(), CastFileError> {
         if self.bytes == 0 {
             return Ok(());
@@ -216,7 +217,7 @@ impl CastFile {
         }
     }
 
-    /// A recording into a file of any kind.
+    /// A recording into any file, such as `/dev/full`.
     #[cfg(test)]
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         Ok(CastFile { file: File::options().write(true).open(path)?, bytes: 0, max_bytes: u64::MAX })
@@ -225,12 +226,13 @@ impl CastFile {
 
 impl Drop for CastFile {
     fn drop(&mut self) {
-        // A program that is being started has a copy of the descriptor until its exec, and with it the lock.
+        // A child between fork and exec has a copy of the descriptor, and with it the lock.
         let _ = self.file.unlock();
     }
 }
 
-/// The bytes of the lines that fit into `room`. An event is not parted from the comment with its exact bytes.
+/// How many bytes of the lines fit into `room`. An event is not separated from the comment with its exact
+/// bytes.
 fn whole_events(lines: &[u8], room: usize) -> usize {
     let mut end = room.min(lines.len());
     loop {
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_exists_is_changed_only_when_told() {
+    fn an_existing_file_is_changed_only_on_request() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.cast");
         let mut file = open(&path, CastOpening::New).unwrap();
@@ -313,7 +315,7 @@ mod tests {
                 "{cut}"
             );
         }
-        // What a file system leaves after a crash.
+        // The state that a file system may leave after a crash.
         fs::write(&path, [&whole[..], &[0; 100]].concat()).unwrap();
         drop(open(&path, CastOpening::Append).unwrap());
         assert_eq!(fs::read(&path).unwrap(), whole);
@@ -343,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_ends_with_a_whole_line_where_nothing_more_fits() {
+    fn a_full_file_ends_with_a_whole_line() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.cast");
         let mut file = CastFile::open(&path, CastOpening::New, 40).unwrap();

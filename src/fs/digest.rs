@@ -1,4 +1,4 @@
-//! Files are read in blocks, and SHA-256 is made of them, in one way.
+//! Reads files in blocks, and computes SHA-256.
 
 use std::io::{self, Read};
 
@@ -9,10 +9,10 @@ use crate::core::hex::hex;
 /// How much is read at a time, in bytes.
 const BLOCK: usize = 1 << 17;
 
-/// Gives `take` all of `content` in blocks.
+/// Passes all of `content` in blocks to `take`.
 ///
 /// # Errors
-/// `failed` of what reading ends with, and what `take` ends with.
+/// Read errors, mapped by `failed`, and errors of `take`.
 pub(super) fn each_block<E>(
     content: &mut (impl Read + ?Sized),
     failed: impl FnOnce(io::Error) -> E,
@@ -29,7 +29,7 @@ pub(super) fn each_block<E>(
     }
 }
 
-/// The length in bytes of what can be read, and its SHA-256 in lower-case hexadecimal.
+/// The length in bytes of the remaining content, and its SHA-256 in lower-case hexadecimal.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -51,7 +51,7 @@ pub(super) fn length_and_sha256(content: &mut (impl Read + ?Sized)) -> io::Resul
 mod tests {
     use super::*;
 
-    /// Is interrupted before each block, and fails at its end.
+    /// A reader that is interrupted before each block, and fails at its end.
     struct Flaky<'a> {
         blocks: &'a [&'a [u8]],
         interrupts: bool,
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_read_whatever_interrupts_and_a_failure_is_told() {
+    fn interrupted_reads_continue_and_failures_are_reported() {
         let mut whole = Flaky { blocks: &[b"a", b"bc"], interrupts: false, fails: false };
         let sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(length_and_sha256(&mut whole).unwrap(), (3, sum.to_owned()));

@@ -1,4 +1,4 @@
-//! Files as `core::file_edit` names them: looked at, and changed in order.
+//! Inspects and changes files as `core::file_edit` describes.
 //!
 //! Most of them are in the project, which may contain anything: the directories below it must be real
 //! directories of this user, links are refused, and files of other users are left alone.
@@ -20,7 +20,7 @@ use crate::sys::safe_file::{self, FileRule, WriteMode};
 
 /// The longest file of another program that is changed, and the longest log, in bytes.
 const CHANGED_CAP: u64 = 1 << 20;
-/// How many entries of a directory are looked at.
+/// How many entries of a directory are examined.
 const LOOKED_AT: usize = 10_000;
 
 /// The files on the disk.
@@ -67,8 +67,8 @@ impl FileView for Disk {
 /// Makes these changes.
 ///
 /// # Errors
-/// In a sentence without its full stop: the first that fails, or that could not be; those before it are made.
-/// Nothing is changed where the source of a copy cannot be read.
+/// The first that fails, in a sentence without its full stop; those before it are made. Nothing is changed
+/// if the source of a copy cannot be read.
 pub fn make(changes: FileEdits) -> Result<(), String> {
     let copied = changes.iter().flatten().filter_map(|change| match change {
         FileEdit::Copy { from, .. } => Some(source(from)),
@@ -95,13 +95,13 @@ pub fn make(changes: FileEdits) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes each of these lists of changes; returns what is said of each that failed, and why.
+/// Makes each of these lists of changes; returns a sentence for each that failed.
 pub fn make_each(lists: Vec<(String, FileEdits)>) -> Vec<String> {
     let failed = |(said, changes)| Some(format!("{said}: {}", make(changes).err()?));
     lists.into_iter().filter_map(failed).collect()
 }
 
-/// A transcript, to copy it.
+/// Opens a transcript to copy it.
 fn source(path: &Path) -> Result<File, FsError> {
     let missing = || FsError::io("open", path)(io::ErrorKind::NotFound.into());
     safe_file::open(path, FileRule::of_claude(TRANSCRIPT_CAP).of_this_user())?.ok_or_else(missing)

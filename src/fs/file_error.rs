@@ -1,4 +1,4 @@
-//! File errors, each with the file's name.
+//! File errors, each with the file's path.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,9 @@ pub enum FsError {
     /// The system refused it.
     #[error("cannot {doing} {}: {}", path.display(), io_words(source))]
     Io {
-        /// The operation, a verb.
+        /// A verb, such as `open`.
         doing: &'static str,
         path: PathBuf,
-        /// The system's error.
         source: io::Error,
     },
     /// A symbolic link is in place of a file.
@@ -43,7 +42,6 @@ pub enum FsError {
     /// A lock was not acquired in time.
     #[error("{} is held by {holder}", path.display())]
     Locked {
-        /// The lock.
         path: PathBuf,
         /// Its holder, if known.
         holder: String,

@@ -17,7 +17,7 @@ pub enum TailRead {
     Bytes(usize),
     /// Nothing new.
     Nothing,
-    /// The file was truncated or replaced: what was read before no longer counts, and the next read begins at
+    /// The file was truncated or replaced: earlier content no longer counts, and the next read begins at
     /// its start.
     Anew,
 }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_cut_and_grew_past_the_place_is_begun_again() {
+    fn a_truncated_file_that_grew_again_is_read_from_the_start() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.jsonl");
         let mut tail = Tail::new(&path);
@@ -144,14 +144,14 @@ mod tests {
         all(&mut tail);
         std::fs::write(&path, "other\nand longer than before\n").unwrap();
         assert_eq!(all(&mut tail), ("other\nand longer than before\n".to_owned(), true));
-        // As long as before, and with another content behind.
+        // The same length as before, with other content.
         let mut file = File::options().append(true).open(&path).unwrap();
         std::io::Write::write_all(&mut file, b"more\n").unwrap();
         assert_eq!(all(&mut tail), ("more\n".to_owned(), false));
     }
 
     #[test]
-    fn what_is_read_already_is_not_lost_when_another_takes_its_place() {
+    fn the_rest_of_a_replaced_file_is_read_first() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.jsonl");
         let mut tail = Tail::new(&path);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_not_read_and_a_file_that_takes_its_place_is() {
+    fn special_files_are_not_read_until_a_file_replaces_them() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.jsonl");
         type Make = fn(&Path);
@@ -193,7 +193,7 @@ mod tests {
             }
             std::fs::write(&path, "one\n").unwrap();
             assert_eq!(all(&mut tail).0, "one\n", "{name}");
-            // And the other way round: what was a file is followed no more.
+            // The other way round: a file becomes something else and is no longer followed.
             std::fs::remove_file(&path).unwrap();
             make(&path);
             assert_eq!(all_or_error(&mut tail), "", "{name}");

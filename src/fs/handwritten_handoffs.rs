@@ -22,8 +22,8 @@ pub struct OwnFile {
 }
 
 /// The files of a channel and of the Claude `pid` that were written since `since`, the process's own file
-/// first. hopty's own layout of that name is not among them. Also returns, in sentences, why other files of
-/// those names were left out.
+/// first, without hopty's own layout of that name. Also returns sentences about files of those names that
+/// were left out.
 pub fn find(
     claude: &Path,
     channel: &Channel,
@@ -47,7 +47,6 @@ pub fn find(
     (found, left)
 }
 
-/// Their texts, each below its path.
 pub fn joined(found: &[OwnFile]) -> Option<String> {
     let texts: Vec<String> =
         found.iter().map(|file| format!("From {}:\n\n{}\n", file.path.display(), file.text.trim())).collect();
@@ -58,7 +57,7 @@ fn read(path: &Path, since: WallTime) -> Result<Option<String>, safe_file::SafeF
     let Some(file) = safe_file::open(path, FileRule::own(HANDWRITTEN_MAX).closed_to(0o002))? else {
         return Ok(None);
     };
-    // It may be another file than the one that was checked.
+    // It may not be the file that was checked.
     if !file.metadata().is_ok_and(|meta| is_since(&meta, since)) {
         return Ok(None);
     }

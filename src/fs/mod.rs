@@ -1,4 +1,4 @@
-//! Files: where they lie, how they are written so that no reader ever sees half of one, how they are
+//! Files: where they are, how they are written so that no reader ever sees half of one, how they are
 //! followed.
 
 pub mod archive;

@@ -1,4 +1,4 @@
-//! Where hopty keeps its files. No other file knows their names.
+//! The paths of hopty's files. Only this module knows their names.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use crate::sys::private_dir::is_own;
 /// The home directory of a user without one.
 const NOWHERE: &str = "/dev/null";
 
-/// The most characters of a directory in a file's name.
+/// The most characters of a directory that a file's name contains.
 const NAME_CAP: usize = 200;
 
-/// The base directories of everything else.
+/// The base directories of all other paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
     /// `S`: `$XDG_STATE_HOME/hopty`, else `~/.local/state/hopty`.
@@ -22,7 +22,6 @@ pub struct Paths {
     pub data: PathBuf,
     /// `C`: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
     pub claude: PathBuf,
-    /// The home directory.
     pub home: PathBuf,
 }
 
@@ -43,7 +42,7 @@ impl Paths {
 
     /// Without a home directory: nothing exists below these paths, and nothing can be created there.
     #[must_use]
-    pub fn nowhere(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> Self {
+    pub fn without_home(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> Self {
         let given = |name: &str| var(name).filter(|_| name != "HOME");
         let none = |name: &str| if name == "HOME" { Some(NOWHERE.into()) } else { given(name) };
         Self::from_env(none).unwrap_or_else(|| unreachable!("{NOWHERE} is an absolute path"))
@@ -59,8 +58,8 @@ impl Paths {
         self.home.is_dir()
     }
 
-    /// The same, but with hopty's files, and those of Claude's that have no other place, below a directory of
-    /// this session alone.
+    /// The same, but hopty's files, and those of Claude's that have no other place, are below a private
+    /// directory of this session.
     #[must_use]
     pub fn within(&self, private: &Path) -> Self {
         let mut paths = Paths { state: private.to_owned(), ..self.clone() };
@@ -70,52 +69,49 @@ impl Paths {
         paths
     }
 
-    /// Directory of all sessions.
     pub fn sessions(&self) -> PathBuf {
         self.state.join("sessions")
     }
 
-    /// Directory of one session.
     pub fn session(&self, name: &SessionName) -> PathBuf {
         self.sessions().join(name.as_str())
     }
 
-    /// Directory of the sockets.
+    /// The directory of the sockets.
     pub fn run(&self) -> PathBuf {
         self.state.join("run")
     }
 
-    /// Directory of archived conversations. Not in the state directory, which people delete with hopty.
+    /// The directory of archived conversations: not in the state directory, which people delete with hopty.
     pub fn archive(&self) -> PathBuf {
         self.data.join("archive")
     }
 
-    /// Directory of backups, unless a person names a file.
+    /// The directory of backups, unless a person names a file.
     pub fn backups(&self) -> PathBuf {
         self.data.join("backups")
     }
 
-    /// A session's socket.
     pub fn socket(&self, name: &SessionName) -> PathBuf {
         self.run().join(format!("{name}.sock"))
     }
 
-    /// What was read of conversations, for the next list. It may be deleted at any time.
+    /// The cache of conversation summaries. It may be deleted at any time.
     pub fn conversation_cache(&self) -> PathBuf {
         self.state.join("cache").join("conversations.json")
     }
 
-    /// Directory of the record of a conversation's move or copy that is under way.
+    /// The directory of the record of a transfer in progress.
     pub fn transfers(&self) -> PathBuf {
         self.state.join("transfers")
     }
 
-    /// What was read of the use of tokens, for the next report. It may be deleted at any time.
+    /// The cache of token usage. It may be deleted at any time.
     pub fn usage_cache(&self) -> PathBuf {
         self.state.join("cache").join("usage.json")
     }
 
-    /// What tapes of `dir` leave behind where there is no better place. It may be deleted at any time.
+    /// Evidence of tapes of `dir`, if there is no better place. It may be deleted at any time.
     pub fn test_evidence(&self, dir: &Path) -> PathBuf {
         let name: String =
             dir.to_string_lossy().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();

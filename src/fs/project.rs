@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_entries_are_no_repository() {
+    fn special_files_are_not_a_repository() {
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().canonicalize().unwrap();
         for name in ["fifo", "text", "huge"] {

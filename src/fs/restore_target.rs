@@ -1,4 +1,4 @@
-//! Where a file is restored to, or moved to, and which directories it needs.
+//! Where a file is restored or moved to, and which directories it needs.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::file_error::FsError;
 
-/// The path `below` a directory, which no link leads elsewhere.
+/// The path `below` a directory, which no link redirects.
 ///
 /// # Errors
 /// As [`missing_directories`].
@@ -15,12 +15,12 @@ pub(super) fn restore_target(top: &Path, below: &Path) -> Result<PathBuf, FsErro
     Ok(top.join(below))
 }
 
-/// The directories that are missing above a file `below` a directory, those above first. What is there has to
-/// be directories and no links, which could lead elsewhere: only the first of them may be a link, one of the
-/// person's own, such as `projects` on another disk.
+/// The missing directories above a file `below` a directory, parents first. Existing ones must be real
+/// directories, because links could lead elsewhere: only the first may be a link of the person, such as
+/// `projects` on another disk.
 ///
 /// # Errors
-/// When a part of the path is a link or no directory, or cannot be looked at.
+/// When a part of the path is a link or not a directory, or cannot be inspected.
 pub(super) fn missing_directories(top: &Path, below: &Path) -> Result<Vec<PathBuf>, FsError> {
     let (mut dir, mut missing) = (top.to_owned(), Vec::new());
     for (depth, part) in below.parent().into_iter().flat_map(Path::components).enumerate() {

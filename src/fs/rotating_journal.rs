@@ -1,4 +1,4 @@
-//! The journal file: append only, one `write` a line or a step, rotated by size. It is not fsynced, because
+//! The journal file: append only, one `write` per line or step, rotated by size. It is not fsynced, because
 //! no work depends on it: it only explains what happened.
 
 use std::fs::File;
@@ -32,7 +32,7 @@ pub struct JournalLog {
 fn open(path: &Path, truncate: bool) -> io::Result<File> {
     // A FIFO without a reader then returns an error instead of blocking.
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
-    // Always to append: where a part of a line was cut off, the next one must not stand behind a gap.
+    // Always append: after a partial line was cut off, the next one must not leave a gap.
     let flags = flags | if truncate { libc::O_TRUNC } else { 0 };
     let file = File::options().create(true).append(true).mode(0o600).custom_flags(flags).open(path)?;
     safe_file::check(path, &file.metadata()?, RULE).map_err(io::Error::other)?;
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_no_journal_and_is_not_waited_for() {
+    fn special_files_are_not_opened_as_journals() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal.jsonl");
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();

@@ -1,5 +1,5 @@
 //! The order in which the store changes names and files, recorded for the tests of power cuts
-//! (`power_tests`). Outside of tests every function here is empty; nothing depends on the record.
+//! (`power_tests`). In other builds every function here is empty; nothing depends on the record.
 
 pub(super) use to::*;
 
@@ -47,8 +47,8 @@ mod to {
         let left = END.get().map(|steps| steps.saturating_sub(1));
         END.set(left);
         if left == Some(0) {
-            // As a kill: nothing is tidied up, not even temporary files.
-            // SAFETY: it ends the process.
+            // As after a kill, nothing is cleaned up, not even temporary files. SAFETY: it ends the
+            // process.
             unsafe { nix::libc::_exit(ENDED) }
         }
     }
@@ -56,8 +56,8 @@ mod to {
     /// The exit code of a process that [`end_after`] ended.
     const ENDED: i32 = 77;
 
-    /// Runs the ignored test `part` in a process of its own with this variable. Whether it was ended at a
-    /// step; it must not fail.
+    /// Runs the ignored test `part` in a process of its own with this variable. Returns whether it was
+    /// ended at a step; it must not fail otherwise.
     pub(in crate::fs) fn is_ended_at_step(part: &str, (name, value): (&str, &str)) -> bool {
         let ended = std::process::Command::new(std::env::current_exe().unwrap())
             .args([part, "--exact", "--ignored", "--test-threads=1"])
@@ -71,12 +71,11 @@ mod to {
         }
     }
 
-    /// The process ends at this thread's step with this number, counted from 1.
+    /// Ends the process at this thread's step with this number, counted from 1.
     pub(in crate::fs) fn end_after(steps: usize) {
         END.set(Some(steps));
     }
 
-    /// The steps of this thread since the last call.
     pub(in crate::fs) fn take() -> Vec<Step> {
         STEPS.take()
     }

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_copied_once_and_nothing_that_is_no_file() {
+    fn a_list_is_copied_once_and_only_its_files() {
         let root = tempfile::tempdir().unwrap();
         let base = root.path().to_owned();
         let paths = Paths {

@@ -1,6 +1,6 @@
-//! Which directories Claude trusts: its record of a directory, or of one above it up to the root of the
-//! repository. A clone below a trusted directory does not inherit its trust (measured on 2.1.330), or nobody
-//! would be asked about it.
+//! Which directories Claude trusts: by its record of a directory, or of a parent up to the root of the
+//! repository. A clone below a trusted directory does not inherit its trust (measured on 2.1.330);
+//! otherwise nobody would be asked about it.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ const MAX_STATE: u64 = 64 << 20;
 /// The largest `.git` file that is read, in bytes.
 const MAX_LINK: u64 = 8192;
 
-/// Whether Claude's own record says that a person trusts `dir`. A record that cannot be read means no trust.
+/// Whether Claude's own record says that a person trusts `dir`. An unreadable record means no trust.
 pub fn is_trusted(paths: &Paths, dir: &Path) -> bool {
     let Ok(dir) = dir.canonicalize() else { return false };
     let places: Vec<String> = places(&dir).iter().map(|place| place.to_string_lossy().into_owned()).collect();

@@ -17,7 +17,7 @@ pub fn pause(rest_ms: u64) -> u64 {
     (rest_ms / 8).clamp(POLL_MS, POLL_AT_REST_MS)
 }
 
-/// The events for a watched file or directory that itself was deleted or moved.
+/// The events of a watched file or directory that was itself deleted or moved.
 const ITSELF: AddWatchFlags = AddWatchFlags::IN_MOVE_SELF.union(AddWatchFlags::IN_DELETE_SELF);
 
 /// Watches directories; the caller checks what has changed in them.
@@ -42,7 +42,7 @@ impl Watcher {
         Watcher { inotify, watched: BTreeMap::new() }
     }
 
-    /// A watcher that gets no events, as when no more can be had.
+    /// A watcher that gets no events, as when the system has none left.
     #[must_use]
     pub fn blind() -> Self {
         Watcher { inotify: None, watched: BTreeMap::new() }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_moved_away_is_watched_anew_where_it_was() {
+    fn a_replaced_directory_is_watched_again() {
         let root = tempfile::tempdir().unwrap();
         let (above, dir) = (root.path().join("above"), root.path().join("above/dir"));
         let mut watcher = Watcher::new();

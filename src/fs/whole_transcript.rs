@@ -1,4 +1,4 @@
-//! A whole transcript, read once from its beginning; `tail` follows one that grows.
+//! Reads a whole transcript once; `tail` follows one that grows.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -8,7 +8,6 @@ use super::file_error::FsError;
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::sys::safe_file::{self, FileRule};
 
-/// Facts about the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TranscriptExtent {
     /// How long it is, in bytes.
@@ -18,7 +17,7 @@ pub struct TranscriptExtent {
 }
 
 /// Passes each line of the file to `line`, up to the file's length at the start: a file that grows faster
-/// than it is read must not be read forever. A last line without an end is passed if it looks complete.
+/// than it is read must not be read forever. A last line without a newline is passed if it looks complete.
 ///
 /// # Errors
 /// When it is not a file, or cannot be read.
@@ -65,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_lines_are_given_and_odd_files_refused() {
+    fn whole_lines_are_passed_and_special_files_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.jsonl");
         let of = |text: &str| {

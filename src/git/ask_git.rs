@@ -1,5 +1,4 @@
-//! The state of a work tree: branch, head, what is changed, and the patch of everything that is not
-//! committed.
+//! The state of a work tree: branch, head, changed files, and a patch of everything uncommitted.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,9 +17,9 @@ use super::sandbox;
 use crate::core::config::Handoff;
 use crate::core::handoff::capture::GitState;
 
-/// How many of the files that Claude wrote are looked for.
+/// How many of the files that Claude wrote are checked for existence.
 const LOOKED_FOR: usize = 60;
-/// What git is asked for the state of a work tree.
+/// Arguments of `git` for the state of a work tree.
 const STATUS_ARGS: [&str; 6] =
     ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"];
 /// The most output of `git status` that is read, in bytes.
@@ -29,28 +28,28 @@ const STATUS_CAP: usize = 1 << 20;
 const STAT_CAP: usize = 64 << 10;
 /// How much is kept of the staged and of the unstaged patch each, in bytes.
 const PART_CAP: usize = 128 << 10;
-/// A diff in one form, and of submodules only the commit.
+/// Options for a diff in one fixed format, with only the commit of submodules.
 const DIFF: [&str; 6] = [
     "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short",
 ];
-/// Of how many changed paths it is asked whether a filter changes them.
+/// For how many changed paths git is asked whether a filter changes them.
 const ATTRIBUTES_CAP: usize = 200;
-/// How many files that may hold keys are named.
+/// How many files that may hold keys are listed.
 const NAMED_KEYS: usize = 20;
 /// How many changed paths are kept.
 const PATHS_CAP: usize = 2000;
-/// How many repositories below the directory are asked.
+/// How many repositories below the directory are examined.
 const INNER_TREES: usize = 4;
-/// Of how many written files, the newest, the work tree is looked for.
+/// How many of the written files, newest first, are used to find a work tree.
 const TREES_LOOKED_AT: usize = 8;
 
-/// How much is asked of git.
+/// Limits of what is asked of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GitLimits {
-    /// For all runs together (`handoff.git_timeout`).
+    /// The time for all runs together (`handoff.git_timeout`).
     pub time: Duration,
-    /// The longest patch, in bytes; a longer one is left out whole, since half a patch cannot be applied. 0:
-    /// none is asked for (`handoff.diff`).
+    /// The longest patch, in bytes. A longer one is left out completely, because half a patch cannot be
+    /// applied. 0: no patch (`handoff.diff`).
     pub patch: usize,
 }
 
@@ -69,7 +68,7 @@ impl Default for GitLimits {
     }
 }
 
-/// Why there is nothing to say about a work tree.
+/// Why the state of a work tree is unknown.
 #[derive(Debug, Error)]
 pub enum GitError {
     /// git could not be run.
@@ -81,47 +80,46 @@ pub enum GitError {
     /// git did not answer in time.
     #[error("git did not finish in time")]
     TimedOut,
-    /// git refused.
+    /// git failed, with this message.
     #[error("git failed: {0}")]
     Failed(String),
-    /// There is none outside of the project.
+    /// No git exists outside of the project.
     #[error("no git in PATH outside of the project")]
     NoGit,
-    /// It cannot be kept from reading configurations.
+    /// This version of git cannot be kept from reading configuration files.
     #[error("git {0} is too old: 2.32 is needed")]
     TooOld(String),
     /// The kernel cannot keep git from starting other programs.
     #[error("this kernel cannot filter system calls, so git could run what the repository names")]
     NoSandbox,
-    /// There is no place for the directory that git is given.
+    /// The private directory for git cannot be created.
     #[error("cannot create a private directory for git: {0}")]
     Private(#[source] io::Error),
-    /// It belongs to another user.
+    /// The repository belongs to another user.
     #[error("{0} belongs to another user, and safe.directory does not name it")]
     Foreign(String),
-    /// There is no work tree to tell of.
+    /// The repository has no work tree.
     #[error("this is a bare repository, without a work tree")]
     Bare,
-    /// The repository says that its work tree is another directory.
+    /// According to the repository, its work tree is another directory.
     #[error("the repository names {0} as its work tree (core.worktree)")]
     Elsewhere(String),
 }
 
 impl GitError {
-    /// Of a program that did not start.
     pub(super) fn of_start(error: io::Error) -> Self {
         if error.raw_os_error() == Some(sandbox::UNAVAILABLE) { Self::NoSandbox } else { Self::Run(error) }
     }
 }
 
-/// The branch of the work tree that `dir` is in, from its `HEAD` alone: git is not run. `None` outside of one
-/// and where no branch is checked out.
+/// The branch of the work tree that contains `dir`, read from `HEAD` without running git. `None` outside of
+/// a work tree or if no branch is checked out.
 pub fn branch(dir: &Path) -> Option<String> {
     Repository::find(dir).ok()??.branch()
 }
 
-/// The branch of the work tree that `dir` is in, or the first digits of the commit that is checked out
-/// without one; from its `HEAD` alone, as [`branch`].
+/// The branch of the work tree that contains `dir`, or the first digits of a detached commit, as [`branch`]
+/// without running git.
 pub fn checkout(dir: &Path) -> Option<String> {
     let repository = Repository::find(dir).ok()??;
     repository.branch().or_else(|| repository.detached_at())
@@ -130,18 +128,18 @@ pub fn checkout(dir: &Path) -> Option<String> {
 /// The version of the git that is run for `project`.
 ///
 /// # Errors
-/// When there is none that can be run safely.
+/// When no git can be run safely.
 pub fn version(project: &Path, time: Duration) -> Result<String, GitError> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     git_program::find(&search, project, Instant::now() + time).map(|program| program.version)
 }
 
-/// The state of the work tree that `dir` is in; `None` outside of a repository. No git that lies
-/// in `project` or in a work tree is run.
+/// The state of the work tree that contains `dir`; `None` outside of a repository. A git program in
+/// `project` or in a work tree is never run.
 ///
 /// # Errors
-/// When git cannot be run safely, refuses, or its status takes too long. A diff that takes too long or is too
-/// big is left out, and a note says so.
+/// When git cannot be run safely, fails, or its status takes too long. A diff that takes too long or is too
+/// big is left out with a note.
 pub fn read(dir: &Path, project: &Path, limits: GitLimits) -> Result<Option<GitState>, GitError> {
     read_until(dir, project, limits, Instant::now() + limits.time)
 }
@@ -164,7 +162,7 @@ fn read_until(
     let mut state = parse_status(&output.stdout);
     if let Some(repository) = Repository::find(dir)? {
         state.in_progress = repository.in_progress();
-        // What is changed within a submodule is not asked.
+        // Changes within a submodule are not asked for.
         let is_whole = output.cut.is_none() && state.changed.len() < PATHS_CAP;
         let is_one = is_whole && !repository.top.join(".gitmodules").exists();
         state.top = is_one.then(|| repository.top.display().to_string());
@@ -193,14 +191,15 @@ fn read_until(
     Ok(Some(state))
 }
 
-/// The same where a conversation works that began in `dir` and has gone to `moved`, another worktree perhaps;
-/// of `dir` where nothing can be told of the other. Where git was not run, the notes say why.
+/// As [`read`], for a conversation that started in `dir` and may have moved to `moved`, perhaps another
+/// worktree. Falls back to `dir` if `moved` has no state. If git was not run, the notes say why.
 pub fn of_work(dir: &Path, moved: Option<&str>, limits: GitLimits) -> Option<GitState> {
     of_work_until(dir, moved, limits, Instant::now() + limits.time)
 }
 
-/// The same where Claude wrote `files`, the newest first. Where the newest is in another work tree, that one
-/// is told too: in full where nothing is uncommitted in the conversation's own, else in a note.
+/// As [`of_work`], also considering `files` that Claude wrote, newest first. If the newest is in another
+/// work tree, that one is described too: in full if the conversation's own has no uncommitted changes, else
+/// in a note.
 pub fn of_written(dir: &Path, moved: Option<&str>, files: &[String], limits: GitLimits) -> Option<GitState> {
     let until = Instant::now() + limits.time;
     let here = of_work_until(dir, moved, limits, until);
@@ -236,7 +235,7 @@ pub fn of_written(dir: &Path, moved: Option<&str>, files: &[String], limits: Git
     }
 }
 
-/// The tops of other repositories below `place` that the newest of these files are in.
+/// The tops of other repositories below `place` that contain the newest of these files.
 fn inner_trees(files: &[String], place: &Path) -> Vec<PathBuf> {
     let top = |dir: &Path| Repository::find(dir).ok().flatten().map(|repository| repository.top);
     let own = top(place);
@@ -252,7 +251,7 @@ fn inner_trees(files: &[String], place: &Path) -> Vec<PathBuf> {
     tops.into_iter().take(INNER_TREES).collect()
 }
 
-/// Which of the newest files in the work tree are not there any more.
+/// Which of the newest files in the work tree no longer exist.
 fn gone(state: &GitState, files: &[String]) -> Vec<String> {
     let Some(top) = state.top.as_deref().filter(|_| !state.unknown) else { return Vec::new() };
     let is_below = |path: &&String| path.strip_prefix(top).is_some_and(|rest| rest.starts_with('/'));
@@ -262,10 +261,10 @@ fn gone(state: &GitState, files: &[String]) -> Vec<String> {
     files.iter().filter(is_below).take(LOOKED_FOR).filter(is_gone).cloned().collect()
 }
 
-/// The work tree of the newest of these files that is in any, where it is another than that of `place`.
+/// The work tree that contains the newest of these files, if it is not that of `place`.
 fn written_tree(files: &[String], place: &Path) -> Option<PathBuf> {
     let top = |dir: &Path| Repository::find(dir).ok().flatten().map(|repository| repository.top);
-    // What Claude keeps for itself is no work.
+    // Claude's own files are not work.
     let is_work =
         |file: &&Path| file.is_absolute() && !file.components().any(|part| part.as_os_str() == ".claude");
     let mut files = files.iter().map(Path::new).filter(is_work).take(TREES_LOOKED_AT);
@@ -304,16 +303,15 @@ fn of_work_until(dir: &Path, moved: Option<&str>, limits: GitLimits, until: Inst
     }
 }
 
-/// What a diff is asked with.
+/// Runs git for diffs of one work tree.
 struct DiffRunner<'a> {
     git: &'a WorkTreeGit,
 }
 
 impl DiffRunner<'_> {
-    /// What `git diff` says about everything that is not committed; `None`, with a note, when it does not say
-    /// all of it.
+    /// The output of `git diff` for everything uncommitted; `None`, with a note, if it is incomplete.
     fn diff(&self, how: &[&str], what: &str, state: &mut GitState, cap: usize) -> Option<Vec<u8>> {
-        // Before the first commit there is no head to compare with, only what is staged.
+        // Before the first commit there is no head to compare with; only staged changes are shown.
         let base = if state.head.is_some() { "HEAD" } else { "--cached" };
         let args: Vec<&str> = DIFF.iter().chain(how).copied().chain([base]).collect();
         let why = match self.git.ask(&args, cap) {
@@ -328,7 +326,7 @@ impl DiffRunner<'_> {
         None
     }
 
-    /// A note where changed files go through a filter, which is not run: they are compared as they lie on
+    /// Adds a note if changed files have a filter. It is not run: they are compared as they are on the
     /// disk.
     fn filters(&self, state: &mut GitState) {
         let tracked = state.changed.iter().filter(|(code, _)| code != "??").map(|(_, path)| path.as_str());
@@ -352,8 +350,8 @@ impl DiffRunner<'_> {
         }
     }
 
-    /// The beginnings of the staged and of the unstaged patch. Where all is of one kind, it is the patch that
-    /// is there.
+    /// The beginnings of the staged and of the unstaged patch. If all changes are of one kind, the whole
+    /// patch already shows them.
     fn parts(&self, state: &mut GitState) {
         let tracked = || state.changed.iter().map(|(code, _)| code.as_bytes()).filter(|code| *code != b"??");
         let staged = tracked().any(|code| code.first() != Some(&b'.'));
@@ -372,7 +370,7 @@ impl DiffRunner<'_> {
     }
 }
 
-/// Reads `git status --porcelain=v2 --branch -z`. A field that is not as expected is read over.
+/// Parses `git status --porcelain=v2 --branch -z`. Unexpected fields are skipped.
 fn parse_status(bytes: &[u8]) -> GitState {
     let mut state = GitState::default();
     let mut fields = bytes.split(|b| *b == 0).map(String::from_utf8_lossy);
@@ -400,7 +398,7 @@ fn parse_status(bytes: &[u8]) -> GitState {
         };
         let code = if kind == "?" { "??" } else { rest.split(' ').next().unwrap_or_default() };
         if kind == "2" {
-            // A renamed path is followed by the path that it had.
+            // A renamed path is followed by its old path.
             fields.next();
         }
         let path = rest.splitn(path_at, ' ').nth(path_at - 1);

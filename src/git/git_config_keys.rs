@@ -1,7 +1,7 @@
-//! The keys of git's configuration that are taken over, from the person's and from the repository's.
+//! The keys of git's configuration that are copied from the person's and the repository's configuration.
 //!
-//! A list of what may pass, not of what may not: a key that runs something is not on it, known or not. Those
-//! that are only say how files are compared and which branch follows which.
+//! This is an allow list: no key that runs something is on it, whether known or not. The keys on it only
+//! determine how files are compared and which remote branch a branch follows.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -16,30 +16,29 @@ const PLAIN: [&str; 21] = [
     "diff.indentheuristic", "diff.interhunkcontext", "diff.renamelimit", "diff.renames", "index.sparse",
     "status.renamelimit", "status.renames",
 ];
-/// Extensions of the repository's format that need nothing from a reader of this kind.
+/// Extensions of the repository format that do not concern a reader.
 const SILENT: [&str; 7] = [
     "noop", "noop-v1", "partialclone", "preciousobjects", "relativeworktrees", "worktreeconfig",
     "compatobjectformat",
 ];
-/// The longest value that is taken over, in bytes.
+/// The longest value that is copied, in bytes.
 const VALUE_CAP: usize = 4096;
-/// How many keys are taken over.
+/// The most keys that are copied.
 const KEYS_CAP: usize = 64;
 
-/// One key with its value, as `git config --list -z` writes it: section and name in lower case.
+/// A key and its value, as `git config --list -z` prints them: section and name in lower case.
 type Pair<'a> = (&'a str, &'a [u8]);
 
-/// Everything in one output of `git config --list -z`. Keys that are not UTF-8 are left out.
+/// All keys in one output of `git config --list -z`. Keys that are not UTF-8 are ignored.
 #[derive(Debug, Default)]
 pub(super) struct GitKeys(Vec<u8>);
 
 impl GitKeys {
-    /// From git's output.
     pub(super) fn new(listed: Vec<u8>) -> Self {
         Self(listed)
     }
 
-    /// These and then others, which count where both have a key.
+    /// Appends `others`, which take precedence.
     pub(super) fn then(mut self, others: Self) -> Self {
         self.0.extend(others.0);
         self
@@ -49,18 +48,17 @@ impl GitKeys {
         let whole = self.0.split(|byte| *byte == 0).filter(|field| !field.is_empty());
         whole.filter_map(|field| {
             let end = field.iter().position(|byte| *byte == b'\n');
-            // A key alone, without an equals sign, is true.
+            // A key without an equals sign is true.
             let (key, value) = end.map_or((field, &b"true"[..]), |end| (&field[..end], &field[end + 1..]));
             Some((std::str::from_utf8(key).ok()?, value))
         })
     }
 
-    /// The values of a key, the last one counts.
+    /// The values of a key; the last one counts.
     pub(super) fn all<'a>(&'a self, key: &'a str) -> impl DoubleEndedIterator<Item = &'a [u8]> {
         self.pairs().filter(move |(name, _)| *name == key).map(|(_, value)| value)
     }
 
-    /// The value of a key.
     pub(super) fn last<'a>(&'a self, key: &'a str) -> Option<&'a [u8]> {
         self.all(key).next_back()
     }
@@ -72,7 +70,7 @@ impl GitKeys {
         })
     }
 
-    /// What may be taken over, in order; of branches, only `branch` and the remote that it follows.
+    /// The keys that may be copied, in order; of branches, only the remote branch that `branch` follows.
     pub(super) fn harmless(&self, branch: Option<&str>) -> Vec<(String, OsString)> {
         let mut wanted: Vec<String> = PLAIN.map(str::to_owned).to_vec();
         if let Some(branch) = branch {
@@ -90,10 +88,10 @@ impl GitKeys {
             .collect()
     }
 
-    /// The repository's format as a configuration of its own.
+    /// The repository format as a configuration file.
     ///
     /// # Errors
-    /// When it is one that is not known here.
+    /// When the format is not known here.
     pub(super) fn format(&self) -> Result<String, GitError> {
         let version = self.last("core.repositoryformatversion").unwrap_or(b"0");
         let unknown = |what: &str| GitError::Failed(format!("unknown format: {what}"));
@@ -105,7 +103,7 @@ impl GitKeys {
         }
         for (key, value) in self.pairs() {
             let Some(name) = key.strip_prefix("extensions.") else { continue };
-            // Only words that stand here are written: a value could bring lines of its own.
+            // Only constants are written: a value could add lines of its own.
             let word = match (name, value) {
                 ("objectformat", b"sha1") => "sha1",
                 ("objectformat", b"sha256") => "sha256",

@@ -1,4 +1,4 @@
-//! Which program is git.
+//! Finds the git program to run.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -20,16 +20,16 @@ const VERSION_CAP: usize = 4096;
 #[derive(Debug)]
 pub(super) struct GitProgram {
     pub(super) path: PathBuf,
-    /// As it tells it: `2.39.5`.
+    /// Such as `2.39.5`.
     pub(super) version: String,
 }
 
-/// The first git in `search` (as in `PATH`) that runs in the sandbox and is new enough. One that lies in
-/// `project` or in a work tree, this or another, is passed over, and so is one whose place depends on the
-/// working directory: anybody's repository could bring a `git` along.
+/// The first git in `search` (the format of `PATH`) that runs in the sandbox and is new enough. A git in
+/// `project` or in any work tree is skipped, and so is one on a relative path: any repository could contain
+/// a `git`.
 ///
 /// # Errors
-/// When there is none: why the first one does not do.
+/// When there is none: the reason why the first one was rejected.
 pub(super) fn find(search: &OsStr, project: &Path, until: Instant) -> Result<GitProgram, GitError> {
     let project = project.canonicalize().map_err(GitError::Place)?;
     let mut why = None;
@@ -42,7 +42,7 @@ pub(super) fn find(search: &OsStr, project: &Path, until: Instant) -> Result<Git
     Err(why.unwrap_or(GitError::NoGit))
 }
 
-/// Its version, when it is new enough.
+/// Its version, if it is new enough.
 fn check(program: &Path, until: Instant) -> Result<String, GitError> {
     let mut command = Command::new(program);
     command.arg("version").env_clear().current_dir("/");
@@ -64,7 +64,6 @@ fn short(version: &str) -> String {
     version.chars().take(20).collect()
 }
 
-/// `2.39.5`.
 fn numbers(version: &str) -> Option<(u32, u32)> {
     let mut parts = version.split('.');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_git_of_the_project_is_passed_over() {
+    fn a_git_in_the_project_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().canonicalize().unwrap();
         let (tree, outer, good) = (base.join("outer/tree"), base.join("outer"), base.join("good"));
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_git_that_is_old_or_odd_is_passed_over() {
+    fn an_old_or_broken_git_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let place = |name: &str| dir.path().join(name);
         for (name, script) in [

@@ -1,4 +1,4 @@
-//! One run of git: its output up to a cap, and its end in time.
+//! Runs git once, with limits on its output and its time.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -10,12 +10,12 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// What a run left behind.
+/// The result of a run.
 #[derive(Debug)]
 pub(super) struct RunOutput {
-    /// How it ended; none when it was killed because its output or its time was over.
+    /// The exit status; `None` if it was killed.
     pub(super) status: Option<ExitStatus>,
-    /// Standard output, at most the cap.
+    /// Standard output, up to the cap.
     pub(super) stdout: Vec<u8>,
     /// The first 4 KiB of standard error.
     pub(super) stderr: Vec<u8>,
@@ -23,17 +23,14 @@ pub(super) struct RunOutput {
     pub(super) cut: Option<KillReason>,
 }
 
-/// Why a run was killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KillReason {
-    /// Its time was over.
     Time,
-    /// Its output was over the cap.
     Size,
 }
 
-/// Runs a command until `until` at the latest, and keeps at most `cap` bytes of its output. It gets no input
-/// and no terminal.
+/// Runs a command until `until`, and keeps at most `cap` bytes of its output. It gets no input and no
+/// terminal.
 pub(super) fn run(command: &mut Command, until: Instant, cap: usize) -> io::Result<RunOutput> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     crate::sys::process::lead_session(command);
@@ -60,7 +57,7 @@ fn read(child: &mut Child, until: Instant, cap: usize) -> io::Result<Streams> {
         if left.is_zero() {
             return Ok((out, err, Some(KillReason::Time)));
         }
-        // Rounded up, so that the last millisecond is not spent in a loop.
+        // Rounded up, so that the last millisecond is not spent in a busy loop.
         let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
         let (out_ready, err_ready) =
             wait(stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd), timeout)?;
@@ -86,7 +83,7 @@ fn read(child: &mut Child, until: Instant, cap: usize) -> io::Result<Streams> {
 
 type Fd<'a> = Option<std::os::fd::BorrowedFd<'a>>;
 
-/// Which of the two can be read or is at its end.
+/// Which of the two is readable or at its end.
 fn wait(stdout: Fd<'_>, stderr: Fd<'_>, timeout: PollTimeout) -> io::Result<(bool, bool)> {
     let mut fds: Vec<PollFd<'_>> =
         [stdout, stderr].into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
@@ -98,18 +95,18 @@ fn wait(stdout: Fd<'_>, stderr: Fd<'_>, timeout: PollTimeout) -> io::Result<(boo
     Ok((stdout.is_some() && ready.next().unwrap_or(false), stderr.is_some() && ready.next().unwrap_or(false)))
 }
 
-/// Reaps the child, and kills its group first when it is to be cut or does not end in time.
+/// Reaps the child. Kills its group first if it is to be cut off or does not end in time.
 fn end(child: &mut Child, until: Instant, cut: Option<KillReason>) -> Option<ExitStatus> {
     while cut.is_none() && Instant::now() < until {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status),
-            // Its output is closed: what is left is its exit.
+            // Its output is closed: only its exit is still to come.
             Ok(None) => std::thread::sleep(Duration::from_millis(1)),
             Err(_) => break,
         }
     }
     if let Ok(group) = i32::try_from(child.id()) {
-        // It may have ended meanwhile; it is not reaped yet, so the id is still its own.
+        // It may have ended meanwhile, but it is not reaped yet, so the id is still its own.
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
     }
     let status = child.wait().ok();

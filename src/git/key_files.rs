@@ -1,16 +1,16 @@
-//! Files whose names say that they hold credentials or keys: no patch has them.
+//! Files whose names suggest that they hold credentials or keys. They are left out of patches.
 
 use std::collections::BTreeSet;
 
 use crate::core::backup::is_secret;
 
-/// Why a file is left out.
+/// The reason in notes.
 pub(super) const WHY: &str = "may hold a key, by its name";
 
-/// Directories of programs that keep their keys in them under any name.
+/// Directories in which programs keep keys under any name.
 const KEY_DIRECTORIES: [&[u8]; 3] = [b".ssh", b".aws", b".gnupg"];
 
-/// Whether the path, as it is or as git writes it, is that of such a file.
+/// Whether a path, plain or as git quotes it, is that of such a file.
 pub(super) fn is_key_file(path: &[u8]) -> bool {
     is_secret(&name(path)) || path.split(|byte| *byte == b'/').any(|part| KEY_DIRECTORIES.contains(&part))
 }
@@ -21,8 +21,8 @@ fn name(path: &[u8]) -> String {
     name.trim_end_matches('"').to_owned()
 }
 
-/// A patch of git without the parts of such files, also those that had such a name before, whose names are
-/// added to `left_out`. No other line of a patch begins as one in the head of a part.
+/// Removes such files from a git patch, including those that were renamed from such a name; their names are
+/// added to `left_out`. Outside of headers no line of a patch starts like one of a header.
 pub(super) fn without_key_files(patch: Vec<u8>, left_out: &mut BTreeSet<String>) -> Vec<u8> {
     let mut is_left_out = false;
     let mut new = Vec::with_capacity(patch.len());

@@ -1,8 +1,8 @@
-//! Untracked files as a patch that `git apply` takes.
+//! Untracked files as a patch for `git apply`.
 //!
-//! git only lists them. Their content is read here, because git would run what attributes name: regular files
-//! of this user and links, on the file system of the work tree and never through a linked directory, up to
-//! the bounds below. What is left out is named.
+//! git only lists them. Their content is read here, because git would run programs that attributes name.
+//! Only regular files of this user and links are read, on the file system of the work tree, never through a
+//! linked directory, and up to the limits below. Files that are left out are listed.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -23,20 +23,20 @@ use crate::sys::safe_file::{self, FileRule, SafeFileError};
 const FILE_CAP: u64 = 256 << 10;
 /// The longest patch of new files, in bytes.
 const PATCH_CAP: usize = 2 << 20;
-/// How many files.
+/// The most new files in the patch.
 const FILES_CAP: usize = 200;
 /// How much of git's list is read, in bytes.
 const LIST_CAP: usize = 1 << 20;
-/// How many files that are left out are named.
+/// How many left-out files are listed.
 const NAMED: usize = 20;
 
-/// Adds the untracked files that are not ignored to `state`, in at most `room` bytes, and notes what is left
-/// out.
+/// Adds the untracked files that are not ignored to `state`, in at most `room` bytes, and notes those that
+/// are left out.
 pub(super) fn add(git: &WorkTreeGit, state: &mut GitState, room: usize) {
     if !state.changed.iter().any(|(code, _)| code == "??") {
         return;
     }
-    // What hopty writes for other tools is nobody's work.
+    // hopty's own copies for other tools are not work.
     let own = SessionCompat::OWN_FILES.map(|path| format!("--exclude=/{path}"));
     let list = ["ls-files", "--others", "--exclude-standard", "-z"];
     let args: Vec<&str> = list.into_iter().chain(own.iter().map(String::as_str)).collect();
@@ -83,7 +83,7 @@ pub(super) fn add(git: &WorkTreeGit, state: &mut GitState, room: usize) {
     }
 }
 
-/// Joins names into lines that a list of the document does not cut.
+/// Joins names into lines that are short enough for a list in the document.
 fn lines(names: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
     let mut lines: Vec<String> = Vec::new();
     for name in names {
@@ -98,7 +98,7 @@ fn lines(names: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
     lines.into_iter()
 }
 
-/// The part of the patch that adds one file; else why it is left out.
+/// The part of the patch that adds one file, or why it is left out.
 fn one(top: &Path, path: &[u8], room: usize) -> Result<Vec<u8>, &'static str> {
     if path.ends_with(b"/") {
         return Err("a nested repository");
@@ -130,7 +130,7 @@ fn one(top: &Path, path: &[u8], room: usize) -> Result<Vec<u8>, &'static str> {
     if part.len() > room { Err("over 2 MiB in all") } else { Ok(part) }
 }
 
-/// A file that is added, as git writes it.
+/// An added file in git's format.
 fn addition(path: &[u8], mode: &str, content: &[u8]) -> Vec<u8> {
     let (old, new) = (quoted(b"a/", path), quoted(b"b/", path));
     let mut part =
@@ -138,7 +138,7 @@ fn addition(path: &[u8], mode: &str, content: &[u8]) -> Vec<u8> {
     if content.is_empty() {
         return part;
     }
-    // A name with a space ends with a tab, so that it is not taken for more than the name.
+    // A name with a space ends with a tab, as in git's own patches.
     let end: &[u8] = if path.contains(&b' ') { b"\t\n" } else { b"\n" };
     let lines = content.split_inclusive(|byte| *byte == b'\n');
     let count = lines.clone().count();
@@ -158,7 +158,7 @@ fn addition(path: &[u8], mode: &str, content: &[u8]) -> Vec<u8> {
     part
 }
 
-/// A path as git writes it with `core.quotePath=false`: in quotes when it has a character that would end or
+/// A path as git writes it with `core.quotePath=false`: quoted if it contains a character that would end or
 /// hide it.
 fn quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
     let odd = |byte: &u8| byte.is_ascii_control() || matches!(byte, b'"' | b'\\');

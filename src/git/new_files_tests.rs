@@ -41,7 +41,7 @@ fn state(dir: &Path) -> GitState {
     read(dir, dir, LONG).unwrap().unwrap()
 }
 
-/// The tree that a work tree would be committed as, but for these paths.
+/// The tree that committing the work tree would create, without these paths.
 fn tree(dir: &Path, without: &[&str]) -> String {
     let excluded: Vec<String> = without.iter().map(|path| format!(":(exclude){path}")).collect();
     done(dir, &["reset", "-q"]);
@@ -104,7 +104,7 @@ fn the_patch_makes_the_same_tree_in_a_clone() {
 }
 
 #[test]
-fn what_is_left_out_is_named() {
+fn left_out_files_are_named() {
     let dir = repository();
     let at = |name: &str| dir.path().join(name);
     fs::write(at("small"), "x\n").unwrap();

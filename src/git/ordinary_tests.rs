@@ -1,4 +1,4 @@
-//! What is said of ordinary repositories is what plain git says of them.
+//! Compares the state of ordinary repositories with the output of plain git.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -6,8 +6,8 @@ use std::process::Command;
 
 use super::*;
 
-/// What makes each, in an empty directory: the work tree is `w`. Before it, `w` has been made with the files
-/// a, b and c.
+/// Shell commands that create each repository in an empty directory: the work tree is `w`, which already
+/// has the files a, b and c.
 const TABLE: [(&str, &str); 31] = [
     ("changed", "echo two >a; echo new >d"),
     (
@@ -144,7 +144,7 @@ fn plain(dir: &Path, args: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// Compares what `read` says with plain git, twice, and that nothing was written.
+/// Compares `read` with plain git, twice, and checks that nothing was written.
 fn compare(what: &str, work: &Path) {
     let expected = parse_status(&plain(work, &STATUS_ARGS));
     let base = if expected.head.is_some() { "HEAD" } else { "--cached" };
@@ -183,7 +183,7 @@ fn made(script: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn ordinary_repositories_are_told_as_plain_git_tells_them() {
+fn ordinary_repositories_have_the_state_that_plain_git_reports() {
     for (what, script) in TABLE {
         let dir = made(script);
         compare(what, &dir.path().join("w"));

@@ -1,7 +1,7 @@
-//! A git directory of our own beside the repository's: links to its data, and not its configuration.
+//! A private git directory: it links to the repository's data, but not to its configuration.
 //!
-//! What git would read from the repository and act on (`config`, hooks, aliases, remotes, drivers) is not in
-//! it, so there is nothing to run. `.gitattributes` may name drivers, but none is defined anywhere.
+//! Everything that git would read from the repository and act on (`config`, hooks, aliases, remotes,
+//! drivers) is missing, so there is nothing to run. `.gitattributes` may name drivers, but none is defined.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -23,24 +23,24 @@ use super::sandbox;
 
 /// Data that all work trees of a repository share.
 const SHARED: [&str; 6] = ["objects", "refs", "packed-refs", "reftable", "shallow", "info"];
-/// Data of one work tree, apart from `HEAD`.
+/// Data of one work tree, except `HEAD`.
 const OWN: [&str; 3] = ["index", "reftable", "info/sparse-checkout"];
-/// How many parts of a split index are linked, and among how many files they are looked for.
+/// How many parts of a split index are linked, and how many files are searched for them.
 const SPLIT_CAP: (usize, usize) = (16, 4096);
 /// The most of a configuration that is read, in bytes.
 const KEYS_CAP: usize = 1 << 20;
-/// What of this environment git gets when it looks up the person's own configuration.
+/// Variables that git gets only to read the person's own configuration.
 const PERSONAL: [&str; 3] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
-/// What of it git always gets: where the person's own lists of ignored files are.
+/// Variables that git always gets: they locate the person's lists of ignored files.
 const ALWAYS: [&str; 2] = ["HOME", "XDG_CONFIG_HOME"];
-/// In place of the person's own configuration.
+/// Replaces the person's configuration by an empty one.
 const NO_CONFIG: [(&str, &str); 3] =
     [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_SYSTEM", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
-/// Output in one form, no locks, no questions.
+/// Output in one format, no locks, no prompts.
 const SETTINGS: [(&str, &str); 4] =
     [("LC_ALL", "C"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_LAZY_FETCH", "1")];
 
-/// git for one work tree, until a time.
+/// git for one work tree, until a deadline.
 pub(super) struct WorkTreeGit {
     program: PathBuf,
     top: PathBuf,
@@ -49,21 +49,21 @@ pub(super) struct WorkTreeGit {
     until: Instant,
 }
 
-/// The directories that git is given. They are removed with it.
+/// The directories that git is given. Dropping this removes them.
 struct PrivateGitDirs {
-    /// With what belongs to the work tree alone.
+    /// Data of this work tree alone.
     own: PathBuf,
-    /// With what is shared, and the configuration; for a linked worktree, `own` is below it.
+    /// Shared data and the configuration; for a linked worktree, `own` is below it.
     common: TempDir,
 }
 
 impl WorkTreeGit {
-    /// For the work tree that `dir` is in; `None` outside of one. No git is taken from `project`, nor from a
-    /// work tree.
+    /// For the work tree that contains `dir`; `None` outside of a work tree. A git program in `project` or
+    /// in a work tree is never used.
     ///
     /// # Errors
-    /// When there is no git that can be run safely, when the repository is another user's, has no work tree
-    /// here, or is of a form that is not known.
+    /// When no git can be run safely, or the repository belongs to another user, has no work tree here, or
+    /// has an unknown format.
     pub(super) fn open(dir: &Path, project: &Path, until: Instant) -> Result<Option<Self>, GitError> {
         let Some(repository) = Repository::find(dir)? else { return Ok(None) };
         let search = std::env::var_os("PATH").unwrap_or_default();
@@ -88,7 +88,7 @@ impl WorkTreeGit {
         Ok(Some(git))
     }
 
-    /// What `git ARGS` says about the work tree, at most `cap` bytes of it.
+    /// The output of `git ARGS` for the work tree, at most `cap` bytes.
     pub(super) fn ask(&self, args: &[&str], cap: usize) -> io::Result<RunOutput> {
         let mut command = self.command();
         command.current_dir(&self.top).args(args).env("GIT_WORK_TREE", &self.top).envs(NO_CONFIG);
@@ -99,17 +99,16 @@ impl WorkTreeGit {
         run(&mut command, self.until, cap)
     }
 
-    /// The top of the work tree.
     pub(super) fn top(&self) -> &Path {
         &self.top
     }
 
-    /// When all of its time is over.
+    /// The deadline of all runs.
     pub(super) fn until(&self) -> Instant {
         self.until
     }
 
-    /// The keys in a file of the repository; of those that it includes, none.
+    /// The keys in a configuration file of the repository, without the files that it includes.
     fn listed(&self, file: &Path) -> Result<GitKeys, GitError> {
         if fs::symlink_metadata(file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return Ok(GitKeys::default());
@@ -142,7 +141,6 @@ impl WorkTreeGit {
         }
     }
 
-    /// The branch that is checked out.
     fn branch(&self) -> Option<String> {
         let head = match self.private.own.join("reftable").exists() {
             false => read_small(&self.private.own.join("HEAD")).ok()?,
@@ -165,7 +163,7 @@ impl WorkTreeGit {
     }
 }
 
-/// A configuration can say that the work tree is another directory, or that there is none.
+/// A configuration can claim that the work tree is another directory, or that there is none.
 fn check_place(own: &GitKeys, repository: &Repository) -> Result<(), GitError> {
     if own.is_true("core.bare") {
         return Err(GitError::Bare);
@@ -233,7 +231,7 @@ fn only_ours() -> fs::Permissions {
     fs::Permissions::from_mode(0o700)
 }
 
-/// Links what is there of `names`.
+/// Links those of `names` that exist.
 fn link(names: &[&str], from: &Path, to: &Path) -> io::Result<()> {
     for name in names {
         let target = from.join(name);
@@ -244,8 +242,8 @@ fn link(names: &[&str], from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What stands in `HEAD`. It may be a link to a branch, as git once made it; git does not follow one out of
-/// its directory.
+/// The content of `HEAD`. It may be a link to a branch, as old versions of git created it; git does not
+/// follow a link out of its directory.
 fn head(path: &Path) -> io::Result<Vec<u8>> {
     match fs::read_link(path) {
         Ok(target) if target.starts_with("refs") => {

@@ -1,5 +1,4 @@
-//! Where a work tree and the parts of its repository are, found without git and without reading a
-//! configuration.
+//! Finds a work tree and the parts of its repository, without git and without reading a configuration.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
@@ -14,30 +13,29 @@ use super::ask_git::GitError;
 use crate::core::text::safe_text::cut_chars;
 use crate::sys::safe_file;
 
-/// The longest `.git` file, `HEAD` and `commondir`, in bytes. Paths are at most 4 KiB.
+/// The longest `.git` file, `HEAD` and `commondir`, in bytes. Paths have at most 4 KiB.
 const LINK_CAP: u64 = 8 << 10;
 
-/// How many stashes are told, and of each, as of a merge, how much of its message, in characters.
+/// How many stashes are listed.
 const STASHES: usize = 3;
 const MESSAGE_CHARS: usize = 100;
 
-/// Digits of a commit that is shown.
+/// Digits of an abbreviated commit id.
 const SHORT_ID: usize = 7;
 
 /// A work tree and its repository. All paths are absolute.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Repository {
-    /// The top of the work tree.
     pub(super) top: PathBuf,
-    /// What belongs to this work tree alone: `HEAD` and `index`.
+    /// Data of this work tree alone: `HEAD` and `index`.
     pub(super) own: PathBuf,
-    /// What all work trees of the repository share: objects and refs. The same as `own`, but for a linked
-    /// worktree.
+    /// Data that all work trees of the repository share: objects and refs. Differs from `own` only for a
+    /// linked worktree.
     pub(super) common: PathBuf,
 }
 
 impl Repository {
-    /// The repository of the work tree that `dir` is in; `None` outside of one.
+    /// The repository of the work tree that contains `dir`; `None` outside of a work tree.
     ///
     /// # Errors
     /// When `dir` cannot be read, is in a repository without a work tree, or its `.git` leads to no
@@ -46,7 +44,7 @@ impl Repository {
         let dir = dir.canonicalize().map_err(GitError::Place)?;
         let device = dir.metadata().map_err(GitError::Place)?.dev();
         for top in dir.ancestors() {
-            // As git does it: what is mounted from elsewhere is not part of a work tree above it.
+            // As in git: a mounted file system is not part of a work tree above it.
             if top.metadata().map_err(GitError::Place)?.dev() != device {
                 break;
             }
@@ -63,7 +61,7 @@ impl Repository {
             if found.is_some() {
                 return Ok(found);
             }
-            // Never taken as a repository, wherever it lies: its own configuration would come with it.
+            // Never used as a repository, wherever it is: its own configuration would come with it.
             if Self::at(top, top).is_some() {
                 return Err(GitError::Bare);
             }
@@ -71,7 +69,7 @@ impl Repository {
         Ok(None)
     }
 
-    /// The repository in `own`; `None` when it is none.
+    /// The repository in `own`; `None` if it is none.
     fn at(top: &Path, own: &Path) -> Option<Self> {
         own.join("HEAD").symlink_metadata().ok()?;
         let common = match read_small(&own.join("commondir")) {
@@ -84,24 +82,24 @@ impl Repository {
         is_one.then(|| Self { top: top.to_owned(), own, common })
     }
 
-    /// The branch that is checked out, if one is and `HEAD` names it.
+    /// The checked-out branch, if there is one and `HEAD` names it.
     pub(super) fn branch(&self) -> Option<String> {
         let head = read_small(&self.own.join("HEAD")).ok()?;
         let name = head.strip_prefix(b"ref: refs/heads/")?.trim_ascii_end();
         let name = String::from_utf8_lossy(name).into_owned();
-        // A repository with reftable has its branches elsewhere; git names none with a control character.
+        // A repository with reftable stores its branches elsewhere; no branch name has a control character.
         Some(name)
             .filter(|name| !matches!(name.as_str(), "" | ".invalid") && !name.contains(char::is_control))
     }
 
-    /// The commit that is checked out without a branch, in its first digits.
+    /// The abbreviated id of a detached commit.
     pub(super) fn detached_at(&self) -> Option<String> {
         let head = read_small(&self.own.join("HEAD")).ok()?;
         let id = std::str::from_utf8(head.trim_ascii_end()).ok()?;
         is_id(id).then(|| id[..SHORT_ID].to_owned())
     }
 
-    /// What git is in the middle of here, and what it has put aside, one line each; from its files alone.
+    /// Operations in progress (merge, rebase) and stashes, one line each; read from git's files.
     pub(super) fn in_progress(&self) -> Vec<String> {
         let has = |name: &str| self.own.join(name).symlink_metadata().is_ok();
         let word = |name: &str| first_line(&self.own.join(name));
@@ -139,7 +137,7 @@ impl Repository {
         lines
     }
 
-    /// How many stashes there are, and the newest of them.
+    /// The number of stashes, and the newest of them.
     fn stashes(&self) -> Option<String> {
         let (log, is_all) = read_end(&self.common.join("logs/refs/stash")).ok()?;
         let log = String::from_utf8_lossy(&log);
@@ -160,12 +158,12 @@ impl Repository {
         Some(format!("stashes: {count}, newest first: {}", newest.join("; ")))
     }
 
-    /// Whether this is one of several work trees of its repository, and not the first.
+    /// Whether this is a linked worktree, not the main one.
     pub(super) fn is_linked(&self) -> bool {
         self.own != self.common
     }
 
-    /// A part of it that belongs to another user than this one, whom git does not trust either.
+    /// A part of it that belongs to another user, whom git does not trust either.
     pub(super) fn foreign_part(&self) -> Option<&Path> {
         [&self.top, &self.own, &self.common]
             .into_iter()
@@ -188,12 +186,11 @@ fn path_of(line: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(line.trim_ascii_end()))
 }
 
-/// Whether these are the digits of a commit.
 fn is_id(word: &str) -> bool {
     matches!(word.len(), 40 | 64) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The first line of a file that is no link, cut.
+/// The first line of a file that is not a link, cut.
 fn first_line(path: &Path) -> Option<String> {
     let (file, _) = open_no_link(path).ok()?;
     let text = safe_file::first_bytes(file, LINK_CAP).ok()?;
@@ -201,8 +198,8 @@ fn first_line(path: &Path) -> Option<String> {
     text.lines().next().map(|line| cut_chars(line.trim(), MESSAGE_CHARS)).filter(|line| !line.is_empty())
 }
 
-/// A regular file that is no link, and its length: a link could lead to any file of the person's, and what is
-/// read here is shown.
+/// Opens a regular file that is not a link, and returns its length: a link could lead to any file of the
+/// person, and the content is shown.
 fn open_no_link(path: &Path) -> io::Result<(File, u64)> {
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW;
     let file = File::options().read(true).custom_flags(flags).open(path)?;
@@ -213,7 +210,7 @@ fn open_no_link(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, meta.len()))
 }
 
-/// The end of a regular file that is no link, and whether that is all of it.
+/// The end of a regular file that is not a link, and whether that is all of it.
 fn read_end(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     let (mut file, len) = open_no_link(path)?;
     let left_out = len.saturating_sub(LINK_CAP);
@@ -221,7 +218,7 @@ fn read_end(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     Ok((safe_file::first_bytes(file, LINK_CAP)?, left_out == 0))
 }
 
-/// A small regular file, whole. Nothing else is waited for.
+/// A small regular file. Never waits for a FIFO or a device.
 pub(super) fn read_small(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     if !file.metadata()?.is_file() {
@@ -248,7 +245,7 @@ mod tests {
         fs::create_dir_all(base.join("proj/a/b")).unwrap();
         assert_eq!(Repository::find(&base.join("proj/a/b")).unwrap(), None);
         repository(&base.join("proj/.git"));
-        // An empty `.git` is none; git looks further up, too.
+        // An empty `.git` is not a repository; git continues upwards, too.
         fs::create_dir(base.join("proj/a/.git")).unwrap();
         let found = Repository::find(&base.join("proj/a/b")).unwrap().unwrap();
         let git = base.join("proj/.git");
@@ -280,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_is_in_the_middle_of_is_told_from_its_files() {
+    fn operations_in_progress_are_read_from_gits_files() {
         let dir = tempfile::tempdir().unwrap();
         let git = dir.path().canonicalize().unwrap().join(".git");
         repository(&git);

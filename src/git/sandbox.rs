@@ -1,8 +1,8 @@
-//! What the kernel keeps git from: starting processes, opening sockets, signalling others, and changing any
-//! file.
+//! Keeps git from starting processes, opening sockets, signalling others, and changing files, by a kernel
+//! filter.
 //!
-//! A second wall, behind [`super::private`]: it holds for what nobody thought of. What it lets pass: git may
-//! become another program (`execve`, by which it is started), which then runs under the same filter.
+//! This is the second barrier, behind [`super::private_git_dir`]: it also stops what nobody thought of. It
+//! does allow `execve`, which starts git itself; the new program runs under the same filter.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ use nix::libc::{self, c_long, c_ulong, sock_filter, sock_fprog};
 use nix::sys::prctl::set_no_new_privs;
 use nix::sys::resource::{Resource, setrlimit};
 
-/// How the kernel names this architecture (`AUDIT_ARCH_*`), whose numbers of calls the filter knows.
+/// The kernel's name of this architecture (`AUDIT_ARCH_*`), whose call numbers the filter knows.
 #[cfg(target_arch = "x86_64")]
 const ARCH: Option<u32> = Some(0xc000_003e);
 #[cfg(target_arch = "aarch64")]
@@ -22,8 +22,8 @@ const ARCH: Option<u32> = Some(0xc000_00f3);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 const ARCH: Option<u32> = None;
 
-/// What begins another process, reaches another host or another process, or does either past a filter (rings,
-/// other programs' memory, files by their handle).
+/// Calls that start a process, reach another host or process, or bypass a filter (rings, other programs'
+/// memory, files by handle).
 const FORBIDDEN: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_fork,
@@ -50,7 +50,7 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_pidfd_send_signal,
     libc::SYS_open_by_handle_at,
 ];
-/// What makes, moves, removes or changes a file.
+/// Calls that create, move, remove or change a file.
 const CHANGES: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_creat,
@@ -104,28 +104,28 @@ const CHANGES: &[c_long] = &[
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
 ];
-/// What a process may do to itself alone.
+/// Calls that a process may use only on itself.
 const OWN: &[c_long] = &[libc::SYS_kill, libc::SYS_tkill, libc::SYS_tgkill];
-/// Stands in a filter for the number of the process that it is installed in.
+/// Placeholder in a filter for the id of the process that it is installed in.
 const OWN_PROCESS: u32 = u32::MAX;
 /// Calls with this number or a higher one are newer than this list.
 const NEWER: u32 = 452;
-/// Numbers from here on are those of the x32 calls.
+/// The first number of the x32 calls.
 const X32: u32 = 0x4000_0000;
 /// Offsets in the kernel's `seccomp_data`.
 const NUMBER_AT: u32 = 0;
 const ARCH_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;
-/// The most memory of its own that a git may have, in bytes.
+/// The most memory that git may use, in bytes.
 const MEMORY: u64 = 4 << 30;
 
-/// What [`confine`] fails with where the kernel has no such filters.
+/// The error of [`confine`] on a kernel without such filters.
 pub(super) const UNAVAILABLE: i32 = libc::ENOTSUP;
 
-/// Has `command` run without the right to start a process, to open a socket, to signal another or to change a
-/// file. Threads stay possible, and reading; of what is open already (its output) it may write to all.
+/// Keeps `command` from starting a process, opening a socket, signalling others, and changing files.
+/// Threads and reading remain possible, and writing to descriptors that are already open (its output).
 ///
-/// Starting it fails with [`UNAVAILABLE`] where this cannot be had.
+/// Starting it fails with [`UNAVAILABLE`] if the kernel has no filters.
 pub(super) fn confine(command: &mut Command) {
     let mut filter = filter();
     // SAFETY: between fork and exec only system calls are made, on memory that was allocated before.
@@ -134,7 +134,7 @@ pub(super) fn confine(command: &mut Command) {
             for (which, most) in
                 [(Resource::RLIMIT_CORE, 0), (Resource::RLIMIT_FSIZE, 0), (Resource::RLIMIT_DATA, MEMORY)]
             {
-                // One that cannot be set is lower already.
+                // A limit that cannot be set is already lower.
                 let _ = setrlimit(which, most, most);
             }
             let own = std::process::id();
@@ -157,22 +157,22 @@ fn install(filter: &[sock_filter]) -> Result<(), ()> {
     if done == 0 { Ok(()) } else { Err(()) }
 }
 
-/// The filter as the kernel's small machine runs it for every call; empty where the architecture is not
-/// known.
+/// The filter as a program of the kernel's BPF machine, run for every call; empty for an unknown
+/// architecture.
 fn filter() -> Vec<sock_filter> {
     let Some(arch) = ARCH else { return Vec::new() };
     let code = |class: u32, how: u32| u16::try_from(class | how).unwrap_or_default();
     let load =
         |at: u32| sock_filter { code: code(libc::BPF_LD, libc::BPF_W | libc::BPF_ABS), jt: 0, jf: 0, k: at };
     let answer = |k: u32| sock_filter { code: code(libc::BPF_RET, libc::BPF_K), jt: 0, jf: 0, k };
-    // Skips the answer that follows it unless the condition holds.
+    // Skips the following return unless the condition holds.
     let unless =
         |how: u32, k: u32| sock_filter { code: code(libc::BPF_JMP, how | libc::BPF_K), jt: 0, jf: 1, k };
     let number = |call: c_long| u32::try_from(call).unwrap_or(u32::MAX);
     let error = |errno: i32| answer(libc::SECCOMP_RET_ERRNO | errno.unsigned_abs());
     let refuse = error(libc::EPERM);
 
-    // Another architecture's calls have other numbers: a program of such a one gets nothing done.
+    // Calls of another architecture have other numbers: they are all refused.
     let mut program =
         vec![load(ARCH_AT), sock_filter { jt: 1, jf: 0, ..unless(libc::BPF_JEQ, arch) }, refuse];
     program.extend([load(NUMBER_AT), unless(libc::BPF_JGE, X32), refuse]);
@@ -182,12 +182,12 @@ fn filter() -> Vec<sock_filter> {
     for call in CHANGES {
         program.extend([unless(libc::BPF_JEQ, number(*call)), error(libc::EROFS)]);
     }
-    // Their flags lie in memory, where a filter cannot look. C libraries then use the older call.
+    // Their flags are in memory, which a filter cannot read. C libraries then use the older call.
     for call in [libc::SYS_clone3, libc::SYS_openat2] {
         program.extend([unless(libc::BPF_JEQ, number(call)), error(libc::ENOSYS)]);
     }
     program.extend([unless(libc::BPF_JGE, NEWER), error(libc::ENOSYS)]);
-    // A thread is no process.
+    // A thread is not a process.
     program.extend([
         sock_filter { jt: 0, jf: 4, ..unless(libc::BPF_JEQ, number(libc::SYS_clone)) },
         load(ARGUMENTS_AT),
@@ -195,9 +195,9 @@ fn filter() -> Vec<sock_filter> {
         answer(libc::SECCOMP_RET_ALLOW),
         refuse,
     ]);
-    // git takes the lock of an index even when it is told to take none. When it starts it opens `/dev/null`
-    // to read and write, to see that its first three descriptors are open: whoever opens a file in this way
-    // gets the first of them, which is `/dev/null` to read.
+    // git takes the lock of an index even when it is told not to. At its start it opens `/dev/null` for
+    // reading and writing, to check that its first three descriptors are open: the first open of this kind
+    // gets `/dev/null` for reading.
     let writes = |call: c_long, argument: u32| {
         [
             sock_filter { jt: 0, jf: 6, ..unless(libc::BPF_JEQ, number(call)) },
@@ -300,7 +300,7 @@ mod tests {
         }
     }
 
-    /// What no ordinary program does, done by the child itself once it is confined.
+    /// Runs `does`, which no ordinary program does, in a confined child.
     fn confined_child(does: impl Fn() -> bool + Send + Sync + 'static) -> bool {
         let mut command = Command::new("true");
         command.stdin(std::process::Stdio::null());
@@ -315,14 +315,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_opened_to_read_and_write_is_nothing() {
+    fn opening_for_reading_and_writing_opens_dev_null() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("old");
         std::fs::write(&path, "as it was").unwrap();
         let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
         let errno = || io::Error::last_os_error().raw_os_error();
         assert!(confined_child(move || {
-            // SAFETY: system calls on a name and a text that live on.
+            // SAFETY: system calls on a name and a text that outlive them.
             unsafe {
                 let fd = libc::open(name.as_ptr(), libc::O_RDWR);
                 fd == 0 && libc::write(fd, c"x".as_ptr().cast(), 1) == -1 && errno() == Some(libc::EBADF)

@@ -1,4 +1,4 @@
-//! Work trees of every ordinary kind, and what is said of them.
+//! Work trees of every ordinary kind, and their described state.
 
 use std::fs;
 use std::process::Command;
@@ -82,7 +82,7 @@ fn item_091_staged_and_unstaged_changes_are_kept_apart() {
 }
 
 #[test]
-fn a_branch_that_follows_another_tells_how_far_they_are_apart() {
+fn a_tracking_branch_reports_ahead_and_behind() {
     let (origin, clone) = (repository(), tempfile::tempdir().unwrap());
     setup(clone.path(), &["clone", "-q", origin.path().to_str().unwrap(), "w"]);
     let work = clone.path().join("w");
@@ -110,7 +110,7 @@ fn worktrees_submodules_and_bare_repositories_do_no_harm() {
 }
 
 #[test]
-fn a_conversation_that_moved_is_told_of_where_it_works() {
+fn a_moved_conversation_reports_its_current_work_tree() {
     let dir = repository();
     let other = tempfile::tempdir().unwrap();
     let side = other.path().join("w").display().to_string();
@@ -120,7 +120,7 @@ fn a_conversation_that_moved_is_told_of_where_it_works() {
     let there = of(Some(&side));
     assert_eq!((there.dir.as_deref(), there.branch.as_deref()), (Some(&*side), Some("side")));
     assert!(String::from_utf8(there.patch).unwrap().contains("+brick"));
-    // What is no repository, or is gone, leaves the session's own.
+    // A directory that is gone or not in a repository leaves the session's own.
     for moved in [None, Some("/"), Some("/no/such/place")] {
         let here = of(moved);
         assert_eq!(
@@ -132,7 +132,7 @@ fn a_conversation_that_moved_is_told_of_where_it_works() {
 }
 
 #[test]
-fn the_work_tree_of_the_newest_written_file_is_told_too() {
+fn the_work_tree_of_the_newest_written_file_is_reported_too() {
     let dir = repository();
     let other = tempfile::tempdir().unwrap();
     let side = other.path().canonicalize().unwrap().join("w");
@@ -143,7 +143,7 @@ fn the_work_tree_of_the_newest_written_file_is_told_too() {
         let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         of_written(dir.path(), None, &files, LONG).unwrap()
     };
-    // A file in no work tree, or Claude's own, decides nothing.
+    // A file in no work tree, or one of Claude's own, decides nothing.
     let [loose, plans] = [plain.path().join("x"), side.join(".claude/plan.md")];
     let there = of(&[&loose, &plans, &side.join("c"), &dir.path().join("d")]);
     assert_eq!((there.dir.as_deref(), there.branch.as_deref()), (side.to_str(), Some("side")));
@@ -160,7 +160,7 @@ fn the_work_tree_of_the_newest_written_file_is_told_too() {
 }
 
 #[test]
-fn repositories_below_the_directory_are_told_of() {
+fn repositories_below_the_directory_are_reported() {
     let dir = repository();
     let inner = dir.path().canonicalize().unwrap().join("vendor/tides");
     fs::create_dir_all(&inner).unwrap();
@@ -182,7 +182,7 @@ fn repositories_below_the_directory_are_told_of() {
 }
 
 #[test]
-fn there_is_nothing_to_say_outside_of_a_repository() {
+fn outside_of_a_repository_there_is_no_state() {
     let dir = tempfile::tempdir().unwrap();
     assert!(read(dir.path(), LONG).unwrap().is_none());
     assert!(read(&dir.path().join("none"), LONG).is_err());
@@ -200,7 +200,7 @@ fn a_repository_without_a_commit_is_described() {
 }
 
 #[test]
-fn what_is_too_much_is_left_out_with_a_note() {
+fn too_much_output_is_left_out_with_a_note() {
     let dir = repository();
     fs::write(dir.path().join("d"), "x\n".repeat(10_000)).unwrap();
     let state = read(dir.path(), GitLimits { patch: 1000, ..LONG }).unwrap().unwrap();

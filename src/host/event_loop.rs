@@ -1,6 +1,8 @@
 //! One turn of the loop: wait until something is ready, handle it, and handle the deadlines that have passed.
 
 use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use nix::libc;
 
@@ -8,15 +10,20 @@ use super::Host;
 use super::observer::earlier_limit_reset;
 use super::terminals::Terminals;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::phase::EndCause;
+use crate::core::supervisor::phase::{EndCause, Phase};
 use crate::core::time::Stamp;
+use crate::fs::session;
 use crate::sys::clock::Clock;
 use crate::sys::fault_injection;
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
 use crate::sys::return_memory;
+use crate::sys::worker::within;
 
 /// How long the host stays after the session has ended to send the last bytes, in ms.
 const FAREWELL_MS: u64 = 2000;
+
+/// How long the end of a session waits for the last writes to reach the disk.
+pub(super) const LAST_WRITES: Duration = Duration::from_secs(1);
 
 /// A wait long enough to tidy up before it, in ms.
 const LONG_MS: u64 = 1000;
@@ -69,6 +76,81 @@ impl LoopState {
 }
 
 impl Host {
+    /// Runs the loop until the session is over and its last bytes are written.
+    #[must_use]
+    pub fn run(mut self: Box<Self>) -> i32 {
+        loop {
+            self.settle();
+            self.answer_waits();
+            if self.is_done() {
+                break;
+            }
+            self.turn();
+        }
+        self.tidy();
+        0
+    }
+
+    /// Passes all waiting events to the supervisor and performs its actions.
+    pub(super) fn settle(&mut self) {
+        loop {
+            let now = self.clock.now();
+            let Some(event) = self.events.pop_front().map(Event::redacted) else {
+                if self.recorder.supervisor.next_deadline().is_some_and(|at| at <= now) {
+                    self.events.push_back(Event::Tick);
+                    continue;
+                }
+                break;
+            };
+            let mut lines = String::new();
+            let actions = self.recorder.step(now, Clock::wall(), &event, &mut lines);
+            self.jobs.write_journal(&lines, &mut self.recorder, now);
+            self.take_journal_events();
+            for action in actions {
+                self.perform(action);
+            }
+            if let Event::HookGone { id } = event {
+                self.forget_call(id);
+            }
+            self.notifier.watch(&event, &self.recorder.supervisor.state(), self.clock.now());
+        }
+        self.note_turn();
+    }
+
+    /// Removes everything but the journal and the session's last state, which was written when it ended. A
+    /// client that waits for its connection to close then finds the name and the socket gone.
+    pub(super) fn tidy(&mut self) {
+        self.jobs.journal.flush(LAST_WRITES);
+        self.cast.finish(LAST_WRITES);
+        if let Some(run) = self.child.run.take() {
+            run.abandon();
+        }
+        let given = std::mem::take(&mut self.child.launching.given);
+        let sockets: Vec<PathBuf> = self.control.sockets().cloned().collect();
+        within(LAST_WRITES, move || {
+            given.remove();
+            for socket in sockets {
+                let _ = std::fs::remove_file(socket);
+            }
+        });
+        self.session.claim.release();
+        self.control.clear();
+        self.terminals.clear();
+        let (private, paths, days) = (
+            self.session.private.take(),
+            self.session.paths.clone(),
+            self.session.launch.config.journal.keep_ended_days,
+        );
+        within(LAST_WRITES, move || match private {
+            Some(private) => drop(private),
+            None => session::sweep(&paths, days),
+        });
+    }
+
+    pub(super) fn phase(&self) -> &Phase {
+        self.recorder.supervisor.phase()
+    }
+
     pub(super) fn is_done(&mut self) -> bool {
         if self.exit.is_none() {
             return false;
@@ -147,7 +229,7 @@ impl Host {
     /// needed. Without it 200 idle sessions need 120 KiB more each after `hopty ls` (`cargo bench --bench
     /// fleet`).
     fn tidy_up(&mut self, now: Stamp) {
-        let began = self.child.is_untidied();
+        let began = self.child.needs_tidying();
         let left = self.turns.used_stack && self.control.is_empty();
         if !(began || left) || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
             return;
@@ -155,8 +237,8 @@ impl Host {
         if let Some(run) = &mut self.child.run {
             run.set_tidied();
         }
-        return_memory::give_back();
-        return_memory::give_back_stack();
+        return_memory::release_heap();
+        return_memory::release_stack();
         self.turns.used_stack = false;
     }
 
@@ -256,7 +338,7 @@ impl Host {
             self.events.extend(self.jobs.settle_record(&mut self.control.hooks, id, late, None));
         }
         self.expire_connections();
-        self.type_behind();
+        self.type_after_sequence();
         self.type_sends();
         if self.control.take_rebind(self.clock.now()) {
             self.jobs.restore_socket(self.session.restore_order(self.jobs.journal.journal_id()));

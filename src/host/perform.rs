@@ -2,14 +2,15 @@
 
 use serde_json::json;
 
+use super::Host;
 use super::child::LaunchPlan;
 use super::control::{OpenHookCall, restart_outcome, screen_answer};
+use super::event_loop::LAST_WRITES;
 use super::jobs::RestartReason;
 use super::keyboard::leaves_draft;
 use super::keyboard::paste;
 use super::session_exit::HostExit;
 use super::terminals::Terminals;
-use super::{Host, LAST_WRITES};
 use crate::core::claude::pasted_prompt::SentPrompt;
 use crate::core::claude::screen_reading::Press;
 use crate::core::config::{Reap, RestartMode};
@@ -67,7 +68,7 @@ impl Host {
             Action::Follow { conversation, transcript, anew } => {
                 self.follow(&conversation, transcript.as_deref(), anew);
                 let (paths, name) = (&self.session.paths, self.session.name());
-                self.jobs.look_for_shared_conversation(paths, name, &conversation);
+                self.jobs.check_shared_conversation(paths, name, &conversation);
                 if self.session.launch.config.restart.mode != RestartMode::Manual {
                     self.jobs.recall_ask_answer(&self.session.claim.dir, &conversation);
                 }
@@ -152,16 +153,7 @@ impl Host {
 
     fn decided(&mut self, decision: &Decision) {
         use DecisionKind as K;
-        // What these notices announced has happened, or will not happen.
-        let over: &[K] = match decision.kind {
-            K::RestartRequested => &[K::LevelCrossed, K::RestartIgnored],
-            K::RestartIgnored => &[K::LevelCrossed],
-            K::RestartCancelled => &[K::RestartWaits],
-            K::SafePointReached | K::ConversationChanged | K::SessionEnded => {
-                &[K::LevelCrossed, K::RestartIgnored, K::RestartWaits]
-            }
-            _ => &[],
-        };
+        let over = settled_notices(decision.kind);
         self.on_terminals(|terminals, scene| terminals.settle_notices(over, scene));
         self.explanation.take(decision, self.recorder.supervisor.fill(), self.session.launch.restored);
         if decision.kind == K::RestartRequested {
@@ -275,5 +267,19 @@ impl Host {
             self.jobs.journal.put_file(self.session.last_screen(), picture);
         }
         self.on_terminals(|terminals, scene| terminals.disconnect_all(message.as_deref(), scene));
+    }
+}
+
+/// The notices that this decision settles: what they announced has happened, or will not happen.
+fn settled_notices(kind: DecisionKind) -> &'static [DecisionKind] {
+    use DecisionKind as K;
+    match kind {
+        K::RestartRequested => &[K::LevelCrossed, K::RestartIgnored],
+        K::RestartIgnored => &[K::LevelCrossed],
+        K::RestartCancelled => &[K::RestartWaits],
+        K::SafePointReached | K::ConversationChanged | K::SessionEnded => {
+            &[K::LevelCrossed, K::RestartIgnored, K::RestartWaits]
+        }
+        _ => &[],
     }
 }

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_goes_out_behind_the_hello_and_its_answer_comes_back() {
+    fn a_request_follows_the_hello_and_gets_its_answer() {
         let (mut client, mut theirs) = pair(Duration::from_secs(20));
         theirs
             .write_all(b"{\"hopty\":1}\n{\"id\":1,\"ok\":{\"n\":7}}\n{\"id\":1,\"error\":{\"code\":\"busy\",\"message\":\"no\"}}\n")
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn another_protocol_is_told_by_its_number() {
+    fn another_protocol_version_is_reported() {
         let (mut client, mut theirs) = pair(Duration::from_secs(20));
         theirs.write_all(b"{\"hopty\":2}\n").unwrap();
         assert!(matches!(client.greet(), Err(NoAnswer::Protocol(number)) if number == 2));

@@ -91,7 +91,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(tag: u8, payload in prop::collection::vec(any::<u8>(), 0..300),
+        fn encoded_frames_decode_to_the_same(tag: u8, payload in prop::collection::vec(any::<u8>(), 0..300),
             cut in 0usize..305) {
             let frame = Frame::new(tag, &payload);
             let bytes = frame.encode();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_length_is_refused_before_anything_is_kept() {
+    fn a_huge_length_is_refused_before_it_is_buffered() {
         assert!(Frame::decode(&[2, 0xff, 0xff, 0xff, 0xff]).is_err());
     }
 }

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_frames_come_out_as_they_went_in_however_they_are_cut() {
+    fn lines_and_frames_survive_any_split() {
         let (mut far, mut near) = pair();
         let mut bytes = b"one\n\ntwo\n".to_vec();
         bytes.extend(Frame::new(7, b"payload").encode());
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_leaves_without_reading_is_told_from_one_that_has_read() {
+    fn a_peer_that_left_data_unread_is_detected() {
         for reads in [true, false] {
             let (mut far, mut near) = pair();
             near.send(b"answer");

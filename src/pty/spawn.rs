@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_refused_before_exec_is_not_the_programs_fault() {
+    fn an_error_before_exec_is_not_the_programs_fault() {
         let program = ChildProgram {
             path: "/bin/sh".into(),
             name: "sh".into(),

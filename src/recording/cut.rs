@@ -65,7 +65,7 @@ mod tests {
     use crate::recording::timeline_tests::{cast, output};
 
     #[test]
-    fn a_part_begins_with_the_screen_and_has_what_follows() {
+    fn a_cut_starts_with_the_screen_and_has_later_events() {
         let timeline = Timeline::load(&cast(&[
             (1000, output("one\r\n\x1b[31m")),
             (2000, CastEventKind::Resize { cols: 30, rows: 6 }),

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_at_most_so_many_frames_a_second_and_the_last_is_as_it_was() {
+    fn thinning_limits_the_rate_and_keeps_the_last_frame() {
         let events: Vec<_> = (1..=100).map(|n| (n * 10, output(&format!("\x1b[H{n:03}")))).collect();
         let film = film(&events, 10);
         let want: Vec<(u64, String)> = (0..=10)

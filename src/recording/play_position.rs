@@ -24,7 +24,7 @@ pub enum PlayPosition {
 /// Why a text is not a place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a position: write a time (80, 1:20, 500ms), a share (50%), marker:LABEL or /TEXT/")]
-pub struct NoPosition;
+pub struct BadPosition;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PositionMissing {
@@ -37,21 +37,21 @@ pub enum PositionMissing {
 }
 
 impl FromStr for PlayPosition {
-    type Err = NoPosition;
+    type Err = BadPosition;
 
-    fn from_str(text: &str) -> Result<Self, NoPosition> {
+    fn from_str(text: &str) -> Result<Self, BadPosition> {
         if let Some(label) = text.strip_prefix("marker:").filter(|label| !label.is_empty()) {
             return Ok(Self::Marker(label.to_owned()));
         }
         if let Some(rest) = text.strip_prefix('/') {
             let found = rest.strip_suffix('/').unwrap_or(rest);
-            return if found.is_empty() { Err(NoPosition) } else { Ok(Self::Text(found.to_owned())) };
+            return if found.is_empty() { Err(BadPosition) } else { Ok(Self::Text(found.to_owned())) };
         }
         if let Some(share) = text.strip_suffix('%') {
-            let share: f64 = share.parse().map_err(|_| NoPosition)?;
-            return if (0.0..=100.0).contains(&share) { Ok(Self::Percent(share)) } else { Err(NoPosition) };
+            let share: f64 = share.parse().map_err(|_| BadPosition)?;
+            return if (0.0..=100.0).contains(&share) { Ok(Self::Percent(share)) } else { Err(BadPosition) };
         }
-        micros(text).map(Self::Time).ok_or(NoPosition)
+        micros(text).map(Self::Time).ok_or(BadPosition)
     }
 }
 

@@ -69,11 +69,11 @@ struct Checkpoint {
 /// Why a recording cannot be shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is not an asciicast: {0}")]
-pub struct NoCast(pub String);
+pub struct CastLoadError(pub String);
 
 impl Timeline {
     /// Reads a recording. A damaged one is read up to the damage ([`Timeline::damage`]).
-    pub fn load(cast: &[u8]) -> Result<Timeline, NoCast> {
+    pub fn load(cast: &[u8]) -> Result<Timeline, CastLoadError> {
         let mut loader = TimelineLoader::default();
         loader.push(cast);
         loader.finish()
@@ -184,15 +184,15 @@ impl TimelineLoader {
     }
 
     /// The end of the file.
-    pub fn finish(mut self) -> Result<Timeline, NoCast> {
+    pub fn finish(mut self) -> Result<Timeline, CastLoadError> {
         if self.stop.is_none() {
             self.reader.finish();
             self.take();
         }
         match (self.building, self.stop) {
             (Some(builder), damage) => Ok(builder.finish(damage)),
-            (None, Some(why)) => Err(NoCast(why)),
-            (None, None) => Err(NoCast("it is empty".to_owned())),
+            (None, Some(why)) => Err(CastLoadError(why)),
+            (None, None) => Err(CastLoadError("it is empty".to_owned())),
         }
     }
 

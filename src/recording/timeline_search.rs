@@ -37,7 +37,7 @@ pub enum SearchTurn {
     Working,
     /// The text appears here.
     Found(TimelineHit),
-    /// The text does not appear any more.
+    /// The text does not appear again.
     Nothing,
 }
 

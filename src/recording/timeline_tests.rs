@@ -131,7 +131,7 @@ fn a_step_back_undoes_a_step_forward() {
 }
 
 #[test]
-fn a_step_ends_where_something_is_seen() {
+fn a_step_ends_at_a_visible_change() {
     let timeline = timeline(&[
         (1, output("a")),
         (2, output("\x1b[m")),
@@ -155,7 +155,7 @@ fn a_step_ends_where_something_is_seen() {
 }
 
 #[test]
-fn text_is_found_where_it_comes_onto_the_screen() {
+fn text_is_found_where_it_appears() {
     let timeline = timeline(&[
         (10, output("an Error here")),
         (15, output(" ok")),

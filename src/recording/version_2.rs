@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hopty_reads_again_is_the_same() {
+    fn a_converted_recording_reads_back() {
         let mut cast = CastHeader::new(9, 3).line().into_bytes();
         let mut writer = CastWriter::new();
         for n in 0..50u64 {

@@ -1,7 +1,7 @@
 //! A scripted [`ScriptedReply`] as bytes of the Messages API: server-sent events, one JSON object, or an
 //! error.
 //!
-//! Pure: it makes the events and says how long to wait before each; the server sends them.
+//! Pure: it creates the events with a delay for each; the server sends them.
 
 use serde_json::{Value, json};
 
@@ -16,8 +16,7 @@ pub struct AnswerChunk {
     pub bytes: Vec<u8>,
 }
 
-/// What makes the ids of an answer unique: the number of the request in the server's life, and the server's
-/// own mark.
+/// Makes the ids of an answer unique: the number of the request on this server, and the server's own tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerIds {
     /// Distinguishes servers whose conversations meet in one transcript (`--resume` in another test run).
@@ -113,7 +112,7 @@ pub fn events(reply: &ScriptedReply, model: &str, stamp: &AnswerIds) -> Vec<Answ
     out
 }
 
-/// An answer without tools needs a text block even when it is empty, else it has no content at all.
+/// An answer without tools needs a text block even if it is empty, else it has no content at all.
 fn has_text(reply: &ScriptedReply) -> bool {
     !reply.text.is_empty() || reply.tools.is_empty()
 }

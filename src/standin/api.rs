@@ -1,10 +1,9 @@
-//! A stand-in for the Messages API on the loopback interface: what Claude Code talks to when there is no
-//! network.
+//! A stand-in for the Messages API on the loopback interface, for Claude Code without a network.
 //!
-//! It answers as a [`Script`] says and keeps every request, so that one test can drive the real Claude Code
-//! or the stand-in agent and then ask what the model was told. Blocking sockets, a thread per connection, at
-//! most [`MAX_CONNECTIONS`]; dropping the [`Api`] closes the port and ends every thread. It understands no
-//! request beyond its kind: nothing here is a model.
+//! It answers according to a [`Script`] and keeps every request, so that a test can drive the real Claude
+//! Code or the stand-in agent and then check what the model received. Blocking sockets, a thread per
+//! connection, at most [`MAX_CONNECTIONS`]; dropping the [`Api`] closes the port and ends every thread. It
+//! does not understand requests beyond their kind: there is no model here.
 
 use std::io::{self, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -41,25 +40,25 @@ struct ApiShared {
     ended: Condvar,
 }
 
-/// What must be wound up at the end.
+/// What must be closed at the end.
 #[derive(Default)]
 struct ApiConnections {
     over: bool,
     connections: Vec<(TcpStream, JoinHandle<()>)>,
 }
 
-/// How long a connection to oneself may take.
+/// How long connecting to oneself may take.
 const WAKE: Duration = Duration::from_secs(1);
 
 impl Api {
     /// Starts a server on a free port of 127.0.0.1.
     ///
     /// # Errors
-    /// No port could be bound or reached (a loopback device that is down), or no thread started.
+    /// When no port can be bound or reached (a loopback device that is down), or no thread can be started.
     pub fn start(script: Script) -> io::Result<Api> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
-        // A client that gets no error would wait for ever for its answer.
+        // A client that gets no error would wait forever for its answer.
         TcpStream::connect_timeout(&address, WAKE)
             .map_err(|e| io::Error::new(e.kind(), format!("{address} cannot be reached: {e}")))?;
         let shared = Arc::new(ApiShared {
@@ -94,7 +93,7 @@ impl Drop for Api {
     fn drop(&mut self) {
         self.shared.life().over = true;
         self.shared.ended.notify_all();
-        // `accept` has no time-out: one more connection is what wakes it.
+        // `accept` has no timeout: another connection wakes it.
         let woken = TcpStream::connect_timeout(&self.address, WAKE).is_ok();
         if let Some(thread) = self.acceptor.take().filter(|_| woken) {
             let _ = thread.join();
@@ -112,7 +111,7 @@ impl ApiShared {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits `ms` milliseconds, less when the server ends; false when it did.
+    /// Waits `ms` milliseconds, or until the server ends; returns false in that case.
     fn pause(&self, ms: u64) -> bool {
         let until = Instant::now() + Duration::from_millis(ms);
         let mut life = self.life();
@@ -149,7 +148,7 @@ fn accept(listener: &TcpListener, shared: &Arc<ApiShared>) {
     }
 }
 
-/// Answers one connection until either side ends it.
+/// Answers requests on one connection until either side closes it.
 fn serve(stream: TcpStream, shared: &ApiShared) {
     let _ = stream.set_nodelay(true);
     let Ok(mut output) = stream.try_clone() else { return };
@@ -161,7 +160,8 @@ fn serve(stream: TcpStream, shared: &ApiShared) {
         let request = Arc::new(ApiRequest::new(&method, &target, head.headers, body));
         let stamp =
             AnswerIds { server: shared.mark.clone(), request: shared.seen.fetch_add(1, Ordering::SeqCst) };
-        // Chosen before it is logged: who waits for the request may then change what the script reads.
+        // Chosen before the request is logged: whoever waits for the request may then change what the
+        // script reads.
         let answered = match choose(&request, shared) {
             Some(reply) => {
                 shared.log.push(Arc::clone(&request));
@@ -179,7 +179,7 @@ fn serve(stream: TcpStream, shared: &ApiShared) {
     let _ = input.get_ref().shutdown(Shutdown::Both);
 }
 
-/// The reply to a request of the Messages API; `None` for everything else.
+/// The reply to a request of the Messages API; `None` for any other request.
 fn choose(request: &ApiRequest, shared: &ApiShared) -> Option<ScriptedReply> {
     match request.kind {
         AskerKind::Main => {
@@ -190,7 +190,7 @@ fn choose(request: &ApiRequest, shared: &ApiShared) -> Option<ScriptedReply> {
         AskerKind::Compact => Some(ScriptedReply::text(
             "<analysis>short</analysis>\n<summary>\nA summary of the work so far.\n</summary>",
         )),
-        // Title requests name a JSON schema; the other helpers read plain text and take this as well.
+        // Title requests name a JSON schema; other helpers read plain text and accept this as well.
         AskerKind::Auxiliary => Some(ScriptedReply::text(r#"{"title": "Scripted session"}"#)),
         AskerKind::CountTokens | AskerKind::Other => None,
     }
@@ -228,7 +228,7 @@ fn send(
     http::write_chunk(output, b"")
 }
 
-/// Token counts, the start-up probe of `/`, and a harmless answer to whatever else is asked.
+/// Answers token counts, the start-up probe of `/`, and any other request.
 fn send_other(output: &mut TcpStream, request: &ApiRequest) -> io::Result<()> {
     let path = request.target.split('?').next().unwrap_or("");
     let (status, body) = match (request.kind, path) {

@@ -1,8 +1,8 @@
-//! A home directory and an environment in which Claude Code starts without a question: for tests, for the
-//! demo, and for the stand-in agent alike, so that all of them see the same world.
+//! A home directory and an environment in which Claude Code starts without a question: for tests, the demo
+//! and the stand-in agent alike.
 //!
 //! The keys are those that were measured to skip first-run setup, the trust question, the API key question,
-//! the bypass warning and the renderer offer, on versions 1.0.128 to 2.1.329. Nothing here starts anything.
+//! the bypass warning and the renderer offer, on versions 1.0.128 to 2.1.329. Starts nothing.
 
 use std::fs;
 use std::io;
@@ -13,11 +13,11 @@ use serde_json::{Map, Value, json};
 /// Writes `home/.claude.json` and `home/.claude/settings.json` so that Claude starts in `project` without a
 /// question.
 ///
-/// Keys that other code has put there are kept, so a second project is added by a second call. Trust is keyed
-/// by the resolved path, so `project` must exist.
+/// Existing keys are kept, so a second call can add a second project. Trust uses the resolved path, so
+/// `project` must exist.
 ///
 /// # Errors
-/// A directory or file could not be read or written.
+/// When a directory or file cannot be read or written.
 pub fn seed(home: &Path, project: &Path, api_key: &str) -> io::Result<()> {
     let project = fs::canonicalize(project)?.to_string_lossy().into_owned();
     let claude = home.join(".claude");
@@ -26,9 +26,10 @@ pub fn seed(home: &Path, project: &Path, api_key: &str) -> io::Result<()> {
     let path = home.join(".claude.json");
     let mut state = read_object(&path)?;
     state.insert("hasCompletedOnboarding".into(), json!(true));
-    // Asked for by 1.x and 2.0.x; newer versions read `skipDangerousModePermissionPrompt` in the settings.
+    // Needed by 1.x and 2.0.x; newer versions read `skipDangerousModePermissionPrompt` in the settings.
     state.insert("bypassPermissionsModeAccepted".into(), json!(true));
-    // From 2.1.300 on a home that looks upgraded is offered another renderer: three times seen is enough.
+    // From 2.1.300 on, Claude offers another renderer in a home that looks upgraded; after three times it
+    // stops.
     state.insert("fullscreenUpsellSeenCount".into(), json!(3));
     let tail: Vec<char> = api_key.chars().rev().take(20).collect();
     let tail: String = tail.into_iter().rev().collect();
@@ -48,10 +49,10 @@ pub fn seed(home: &Path, project: &Path, api_key: &str) -> io::Result<()> {
     write_object(&path, settings)
 }
 
-/// The variables that a run in such a home needs, besides `PATH`, `TERM` and the like, which stay the
-/// caller's.
+/// The variables that a run in such a home needs, besides `PATH`, `TERM` and the like, which are up to the
+/// caller.
 ///
-/// `CLAUDE_CONFIG_DIR` must not be set beside them: it would move the seeded files.
+/// `CLAUDE_CONFIG_DIR` must not be set as well: it would move the seeded files.
 pub fn environment(home: &Path, api_url: &str, key: &str) -> Vec<(String, String)> {
     let home = home.to_string_lossy();
     [
@@ -62,7 +63,7 @@ pub fn environment(home: &Path, api_url: &str, key: &str) -> Vec<(String, String
         ("DISABLE_ERROR_REPORTING", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-        // Without it Claude refuses `--dangerously-skip-permissions` for root, which is who tests run as in a
+        // Without it Claude refuses `--dangerously-skip-permissions` for root, as which tests run in a
         // container.
         ("IS_SANDBOX", "1"),
         ("NO_PROXY", "127.0.0.1,localhost"),

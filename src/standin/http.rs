@@ -1,16 +1,16 @@
-//! Just enough HTTP/1.1 for the stand-in Messages API and the stand-in agent: whole requests in, answers out.
+//! Just enough HTTP/1.1 for the stand-in Messages API and the stand-in agent.
 //!
-//! Everything read is bounded (head, body, chunk lines), because a test server that can be made to allocate
-//! without bound is a test that can hang a machine. No TLS, no compression, no proxies, no redirects: both
-//! ends are on the loopback interface and one of them is always this crate.
+//! Everything that is read is bounded (head, body, chunk lines), because a test server without bounds can
+//! hang a machine. No TLS, no compression, no proxies, no redirects: both ends are on the loopback
+//! interface and one of them is always this crate.
 
 use std::io::{self, BufRead, Read, Write};
 
 use thiserror::Error;
 
-/// Longest request or answer head, in bytes.
+/// The longest head of a request or answer, in bytes.
 pub const MAX_HEAD: usize = 64 * 1024;
-/// Longest body, in bytes. A nearly full 1M-token conversation is about 5 MB of JSON.
+/// The longest body, in bytes. A nearly full 1M-token conversation is about 5 MB of JSON.
 pub const MAX_BODY: usize = 64 * 1024 * 1024;
 
 /// Why a message could not be read.
@@ -63,10 +63,10 @@ pub fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str
     headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
 }
 
-/// Reads one head. `None` = the other side closed before the first byte, which ends a kept-alive connection.
+/// Reads one head. `None`: the other side closed before the first byte, which ends a kept-alive connection.
 ///
 /// # Errors
-/// The connection broke, or the head is malformed or over [`MAX_HEAD`].
+/// When the connection breaks, or the head is malformed or over [`MAX_HEAD`].
 pub fn read_head(input: &mut impl BufRead) -> Result<Option<HttpHead>, HttpError> {
     let mut left = MAX_HEAD;
     let Some(line) = read_line(input, &mut left)? else {
@@ -86,10 +86,10 @@ pub fn read_head(input: &mut impl BufRead) -> Result<Option<HttpHead>, HttpError
     }
 }
 
-/// Reads the body that belongs to `head`, whole; empty when none is announced.
+/// Reads the complete body that belongs to `head`; empty if none is announced.
 ///
 /// # Errors
-/// The connection broke, the length is malformed, or the body is over [`MAX_BODY`].
+/// When the connection breaks, the length is malformed, or the body is over [`MAX_BODY`].
 pub fn read_body(input: &mut impl BufRead, head: &HttpHead) -> Result<Vec<u8>, HttpError> {
     let mut body = Vec::new();
     if head.is_chunked() {
@@ -108,7 +108,7 @@ pub fn read_body(input: &mut impl BufRead, head: &HttpHead) -> Result<Vec<u8>, H
     if length > MAX_BODY {
         return Err(HttpError::TooLarge("body"));
     }
-    // Grown while it arrives: an announced length alone must not make us allocate.
+    // Grows while it arrives: an announced length alone must not allocate.
     input.take(length as u64).read_to_end(&mut body)?;
     if body.len() < length { Err(HttpError::Malformed("body cut off")) } else { Ok(body) }
 }
@@ -134,10 +134,10 @@ pub fn read_chunk(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, HttpError
     Ok((length > 0).then_some(part))
 }
 
-/// Writes an answer with a whole body.
+/// Writes an answer with a complete body.
 ///
 /// # Errors
-/// The connection broke.
+/// When the connection breaks.
 pub fn write_answer(
     output: &mut impl Write,
     status: u16,
@@ -155,7 +155,7 @@ pub fn write_answer(
 /// Writes the head of an answer whose body follows in chunks ([`write_chunk`]).
 ///
 /// # Errors
-/// The connection broke.
+/// When the connection breaks.
 pub fn write_chunked_head(
     output: &mut impl Write,
     status: u16,
@@ -171,7 +171,7 @@ pub fn write_chunked_head(
 /// Writes one chunk; an empty one ends the body.
 ///
 /// # Errors
-/// The connection broke.
+/// When the connection breaks.
 pub fn write_chunk(output: &mut impl Write, part: &[u8]) -> io::Result<()> {
     let mut bytes = format!("{:x}\r\n", part.len()).into_bytes();
     bytes.extend_from_slice(part);
@@ -195,14 +195,15 @@ fn answer_head(status: u16, kind: &str, headers: &[(String, String)]) -> String 
     };
     let mut head = format!("HTTP/1.1 {status} {reason}\r\ncontent-type: {kind}\r\n");
     for (name, value) in headers {
-        // A line end inside a scripted value would begin another header.
+        // A line end in a scripted value would start another header.
         let clean = |text: &str| text.chars().filter(|c| !c.is_control()).collect::<String>();
         head.push_str(&format!("{}: {}\r\n", clean(name), clean(value)));
     }
     head
 }
 
-/// One line without its line end, at most `left` bytes, which is counted down; `None` at the end of input.
+/// One line without its line end, at most `left` bytes, which is reduced by its length; `None` at the end
+/// of input.
 fn read_line(input: &mut impl BufRead, left: &mut usize) -> Result<Option<String>, HttpError> {
     let mut line = Vec::new();
     input.take(*left as u64 + 1).read_until(b'\n', &mut line)?;
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_lines_are_read_back() {
         let mut out = Vec::new();
         write_chunked_head(&mut out, 200, "text/event-stream", &[("a".into(), "b\r\nevil: 1".into())])
             .unwrap();

@@ -1,12 +1,10 @@
-//! Stand-ins for the two things that a test or the demo cannot have: the Messages API ([`api`]) and Claude
-//! Code itself ([`agent`]), with the home directory ([`home`]) that both the real program and the stand-in
-//! are run in.
+//! Stand-ins for what tests and the demo cannot have: the Messages API ([`api`]) and Claude Code itself
+//! ([`agent`]), with a home directory ([`home`]) for both the real program and the stand-in.
 //!
-//! The same script drives either agent, so whatever is proved with the stand-in can be proved again with the
-//! real program. This is shell code: it owns sockets, threads and a terminal. The supervisor never depends on
-//! it.
+//! The same script drives either agent, so everything that is proved with the stand-in can be proved again
+//! with the real program. The supervisor never depends on this code.
 
-/// The hidden first argument under which hopty is the stand-in agent.
+/// The hidden first argument that makes hopty the stand-in agent.
 pub const AGENT_ARG: &str = "__agent";
 
 pub mod agent;

@@ -1,7 +1,7 @@
-//! One request that reached the stand-in API, and the log that keeps them all.
+//! The requests that reached the stand-in API, and the log that keeps them.
 //!
-//! A test asks the log what the model was told, and when; it waits on the log instead of sleeping. The log
-//! judges nothing: what is a main request and what is a helper's is said once, here, by [`ApiRequest::kind`].
+//! A test asks the log what the model received, and when; it waits on the log instead of sleeping. Only
+//! [`ApiRequest::kind`] decides which requests are main requests and which come from a helper.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::http;
 
-/// Most requests that are kept; later ones are answered and counted but forgotten.
+/// How many requests are kept; later ones are answered and counted but not kept.
 pub const MAX_KEPT: usize = 4_000;
 
-/// Who asks, and so which answer is due.
+/// Who sent a request, which decides the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskerKind {
-    /// The conversation itself: it has tools, and is no helper's.
+    /// The conversation itself: it has tools.
     Main,
     /// A sub-agent's loop (header `x-claude-code-agent-id`).
     Subagent,
@@ -33,7 +33,7 @@ pub enum AskerKind {
 #[derive(Clone, Debug)]
 pub struct ApiRequest {
     pub kind: AskerKind,
-    /// When its last byte was read.
+    /// When its last byte arrived.
     pub at: Instant,
     /// `POST`, `GET`, ...
     pub method: String,
@@ -69,8 +69,8 @@ impl ApiRequest {
         http::header(&self.headers, name)
     }
 
-    /// The conversation that asks: `x-claude-code-session-id`, or for versions without it (2.0.x, 1.x) what
-    /// `metadata.user_id` ends in.
+    /// The conversation: `x-claude-code-session-id`, or for versions without it (2.0.x, 1.x) the end of
+    /// `metadata.user_id`.
     pub fn session_id(&self) -> Option<&str> {
         self.header("x-claude-code-session-id").or_else(|| {
             let user = self.body.pointer("/metadata/user_id")?.as_str()?;
@@ -78,12 +78,12 @@ impl ApiRequest {
         })
     }
 
-    /// Whether the answer is to be streamed.
+    /// Whether the answer should be streamed.
     pub fn wants_stream(&self) -> bool {
         self.body.get("stream").and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// The model asked for; empty when none is named.
+    /// The requested model; empty if none is named.
     pub fn model(&self) -> &str {
         self.body.get("model").and_then(Value::as_str).unwrap_or("")
     }
@@ -109,8 +109,8 @@ impl ApiRequest {
         self.texts().iter().any(|(_, text)| text.contains(needle))
     }
 
-    /// The person's first prompt: the last text block of the first user message that is no reminder of
-    /// Claude's own (measured on 2.1.329: about nine of them stand before it).
+    /// The person's first prompt: the last text block of the first user message that is not a reminder by
+    /// Claude itself (measured on 2.1.329: about nine of them precede it).
     pub fn first_prompt(&self) -> Option<String> {
         let first = self.messages().find(|m| m.get("role").and_then(Value::as_str) == Some("user"))?;
         match first.get("content")? {
@@ -131,7 +131,7 @@ impl ApiRequest {
         (!id.is_empty()).then_some(id)
     }
 
-    /// How many messages of the model the conversation holds so far.
+    /// How many messages of the model the conversation has so far.
     pub fn assistant_messages(&self) -> usize {
         self.messages().filter(|m| m.get("role").and_then(Value::as_str) == Some("assistant")).count()
     }
@@ -172,8 +172,7 @@ fn kind(method: &str, target: &str, headers: &[(String, String)], body: &Value) 
         ("POST", "/v1/messages") => {}
         _ => return AskerKind::Other,
     }
-    // A summary request carries the main loop's tools (so that the cache fits) and differs only in its last
-    // words.
+    // A summary request has the main loop's tools (to use the cache) and differs only in its last words.
     let last = body.get("messages").and_then(Value::as_array).and_then(|m| m.last());
     let asks_summary = last.is_some_and(|m| {
         let text = m.get("content").map(|c| match c {
@@ -230,7 +229,7 @@ impl Log {
         self.lock().clone()
     }
 
-    /// The requests of the conversations themselves.
+    /// The main requests.
     pub fn main_requests(&self) -> Vec<Arc<ApiRequest>> {
         self.lock().iter().filter(|r| r.kind == AskerKind::Main).cloned().collect()
     }
@@ -244,7 +243,7 @@ impl Log {
             .collect()
     }
 
-    /// Waits until `done` says so of all requests so far; false when `timeout` passes first.
+    /// Waits until `done` returns true for all requests so far; false on a timeout.
     pub fn wait_for(&self, timeout: Duration, mut done: impl FnMut(&[Arc<ApiRequest>]) -> bool) -> bool {
         let until = Instant::now() + timeout;
         let mut kept = self.lock();
@@ -260,7 +259,7 @@ impl Log {
         }
     }
 
-    /// Waits until there have been `n` main requests; false when `timeout` passes first.
+    /// Waits until there were `n` main requests; false on a timeout.
     pub fn wait_for_main(&self, n: usize, timeout: Duration) -> bool {
         self.wait_for(timeout, |all| all.iter().filter(|r| r.kind == AskerKind::Main).count() >= n)
     }
@@ -276,7 +275,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn kinds_are_told_apart() {
+    fn kinds_are_distinguished() {
         let kind = |target: &str, headers: &[(&str, &str)], body: Value| {
             ApiRequest::for_test(target, headers, body).kind
         };
@@ -315,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_bodies_do_not_panic() {
+    fn invalid_bodies_do_not_panic() {
         for body in [
             json!(null),
             json!([]),

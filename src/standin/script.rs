@@ -1,8 +1,8 @@
-//! What the stand-in Messages API answers: single replies, and scripts that choose the reply for each main
+//! The answers of the stand-in Messages API: single replies, and scripts that choose the reply to each main
 //! request.
 //!
-//! A script speaks of main requests only (those of the conversation itself). Titles, probes, summaries and
-//! sub-agents get canned answers from the server, so that their number and order, which differ between
+//! A script covers only main requests (those of the conversation itself). Titles, probes, summaries and
+//! sub-agents get fixed answers from the server, so that their number and order, which differ between
 //! versions, never shift a script.
 
 use std::collections::VecDeque;
@@ -12,22 +12,22 @@ use serde_json::{Value, json};
 
 use super::request::ApiRequest;
 
-/// Token counts of one reply, as the API reports them in `usage`.
+/// Token counts of one reply, in the API's `usage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplyUsage {
-    /// Tokens of the request that no cache held.
+    /// Tokens of the request that were not cached.
     pub input: u64,
-    /// Tokens of the request that a cache held.
+    /// Tokens of the request that were read from the cache.
     pub cache_read: u64,
-    /// Tokens of the request written to a cache.
+    /// Tokens of the request that were written to a cache.
     pub cache_creation: u64,
     /// Tokens of the answer.
     pub output: u64,
 }
 
 impl ReplyUsage {
-    /// A request of `tokens` in all, nearly all of it read from the cache as in a long conversation, and 5
-    /// answered.
+    /// A request of `tokens` in total, nearly all of it from the cache as in a long conversation, and an
+    /// answer of 5.
     pub fn filled(tokens: u64) -> ReplyUsage {
         let input = tokens.min(10);
         ReplyUsage { input, cache_read: tokens - input, cache_creation: 0, output: 5 }
@@ -59,21 +59,21 @@ pub struct ApiError {
     pub message: String,
 }
 
-/// One answer of the model: a text block (unless empty), then tool calls. With tools the turn goes on, else
-/// it ends.
+/// One answer of the model: a text block (unless empty), then tool calls. With tools the turn continues,
+/// else it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptedReply {
-    /// The text block; empty = none.
+    /// The text block; empty for none.
     pub text: String,
     /// Tool calls: name and input object.
     pub tools: Vec<(String, Value)>,
-    /// The figures reported.
+    /// The reported token counts.
     pub usage: ReplyUsage,
     /// Milliseconds from the request to the first byte of the answer.
     pub delay_ms: u64,
     /// Milliseconds over which a streamed text is spread, so that a turn can be interrupted while it streams.
     pub stream_ms: u64,
-    /// Answer with this error instead.
+    /// An error instead of the answer.
     pub error: Option<ApiError>,
     /// Further header fields of the answer (`retry-after`, `anthropic-ratelimit-unified-*`).
     pub headers: Vec<(String, String)>,
@@ -100,49 +100,49 @@ impl ScriptedReply {
         ScriptedReply { error: Some(error), ..ScriptedReply::default() }
     }
 
-    /// The same with one more tool call.
+    /// Adds a tool call.
     #[must_use]
     pub fn and_tool(mut self, name: impl Into<String>, input: Value) -> ScriptedReply {
         self.tools.push((name.into(), input));
         self
     }
 
-    /// The same with a text before its tool calls.
+    /// Adds a text before the tool calls.
     #[must_use]
     pub fn saying(mut self, text: impl Into<String>) -> ScriptedReply {
         self.text = text.into();
         self
     }
 
-    /// The same, reporting that the request filled the window with `tokens`.
+    /// Reports that the request filled the window with `tokens`.
     #[must_use]
     pub fn filling(mut self, tokens: u64) -> ScriptedReply {
         self.usage = ReplyUsage::filled(tokens);
         self
     }
 
-    /// The same, its first byte `ms` milliseconds after the request.
+    /// Sends the first byte `ms` milliseconds after the request.
     #[must_use]
     pub fn after_ms(mut self, ms: u64) -> ScriptedReply {
         self.delay_ms = ms;
         self
     }
 
-    /// The same, its text streamed over `ms` milliseconds.
+    /// Streams the text over `ms` milliseconds.
     #[must_use]
     pub fn streamed_over_ms(mut self, ms: u64) -> ScriptedReply {
         self.stream_ms = ms;
         self
     }
 
-    /// The same with one more header field.
+    /// Adds a header field.
     #[must_use]
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> ScriptedReply {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// `tool_use` when the turn goes on, `end_turn` when it ends.
+    /// `tool_use` if the turn continues, `end_turn` if it ends.
     pub fn stop_reason(&self) -> &'static str {
         if self.tools.is_empty() { "end_turn" } else { "tool_use" }
     }
@@ -162,12 +162,12 @@ enum ScriptKind {
 }
 
 impl Script {
-    /// These replies in order; after the last one every request is answered with the text `ok`.
+    /// These replies in order; afterwards every request is answered with the text `ok`.
     pub fn list(replies: impl IntoIterator<Item = ScriptedReply>) -> Script {
         Script::of(ScriptKind::List(Mutex::new(replies.into_iter().collect())))
     }
 
-    /// The reply is computed from the request and its number among the main requests, from 0.
+    /// Computes the reply from the request and its number among the main requests, from 0.
     pub fn each(choose: impl Fn(&ApiRequest, usize) -> ScriptedReply + Send + Sync + 'static) -> Script {
         Script::of(ScriptKind::Each(Box::new(choose)))
     }
@@ -176,7 +176,7 @@ impl Script {
         Script { main, subagent: ScriptedReply::text("The sub-agent is done.") }
     }
 
-    /// The same, with this reply to every request of a sub-agent.
+    /// Uses this reply for every request of a sub-agent.
     #[must_use]
     pub fn with_subagents(mut self, reply: ScriptedReply) -> Script {
         self.subagent = reply;
@@ -188,9 +188,9 @@ impl Script {
         self.subagent.clone()
     }
 
-    /// The classic long job: every reply is one Bash call, the fill rises by `step` tokens with each, for
-    /// ever; a conversation whose first prompt is a continuation prompt begins as that prompt
-    /// asks, and ends its turn.
+    /// A long job: every reply is one Bash call, and the context usage rises by `step` tokens each time,
+    /// endlessly. A conversation that starts with a continuation prompt does what the prompt asks and ends
+    /// its turn.
     pub fn filling_loop(command: &str, step: u64) -> Script {
         let command = command.to_owned();
         Script::each(move |request, _| {

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn readable_is_what_has_bytes_or_has_ended() {
+    fn bytes_or_an_end_make_a_descriptor_readable() {
         let (mut far, near) = UnixStream::pair().unwrap();
         assert!(!is_readable(near.as_fd()));
         far.write_all(b"x").unwrap();

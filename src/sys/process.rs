@@ -290,14 +290,14 @@ pub fn own_children() -> Vec<i32> {
 }
 
 /// Sets this process's name in listings (`ps -o comm`), at most 15 bytes.
-pub fn call_oneself(name: &CStr) {
+pub fn set_process_name(name: &CStr) {
     let _ = nix::sys::prctl::set_name(name);
 }
 
 /// Keeps other processes of the same user from reading this one's memory, tracing it and taking its
 /// descriptors (`pidfd_getfd`, `/proc/PID/fd`). Its directory in `/proc` then belongs to root, and it leaves
 /// no core dump; a program that it executes is back to normal.
-pub fn close_to_others() {
+pub fn set_undumpable() {
     let _ = nix::sys::prctl::set_dumpable(false);
 }
 

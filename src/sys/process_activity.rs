@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_is_told_from_sleep() {
+    fn working_and_sleeping_processes_are_distinguished() {
         let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
         let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let pid = |child: &std::process::Child| i32::try_from(child.id()).unwrap();

@@ -3,14 +3,14 @@
 /// Returns memory that the allocator keeps for later use: after a burst that is megabytes, in a process that
 /// runs for weeks.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub fn give_back() {
+pub fn release_heap() {
     // SAFETY: it takes a number, and only touches free memory.
     unsafe { nix::libc::malloc_trim(0) };
 }
 
 /// Other allocators do this themselves.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub fn give_back() {}
+pub fn release_heap() {}
 
 /// How far below the caller the stack is returned, in bytes: deeper than a start goes (60 KiB, measured), and
 /// less than the gap that the kernel keeps free below a stack (1 MiB).
@@ -21,7 +21,7 @@ const STACK: usize = 256 << 10;
 /// waits for weeks (48 and 20 KiB, measured).
 #[cfg(target_os = "linux")]
 #[inline(never)]
-pub fn give_back_stack() {
+pub fn release_stack() {
     const PAGE: usize = 4096;
     /// Bytes that stay: this function and its system call use them.
     const OWN: usize = 512;
@@ -34,4 +34,4 @@ pub fn give_back_stack() {
 
 /// Other systems swap it out.
 #[cfg(not(target_os = "linux"))]
-pub fn give_back_stack() {}
+pub fn release_stack() {}

@@ -1,4 +1,4 @@
-//! Chooses which of the new text on a screen a tape should wait for: words that will appear again in the next
+//! Chooses which new text on the screen a tape should wait for: words that will appear again in the next
 //! run.
 
 use crate::testing::fresh_text_watch::{FreshTextWatch, TestMark};
@@ -10,7 +10,7 @@ use crate::screen::ScreenPlace;
 const HIDDEN_PART: usize = 4;
 /// The longest text that is waited for, in characters.
 const TEXT_MAX: usize = 40;
-/// How many texts are kept, of which one may come again in the next run.
+/// How many texts are kept as candidates.
 const TEXTS_MAX: usize = 4;
 /// Words of dates, which differ tomorrow.
 const DATE_WORDS: [&str; 19] = [
@@ -18,9 +18,9 @@ const DATE_WORDS: [&str; 19] = [
     "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Texts that came after the mark, in one of these places, the best first: words that stand there once,
-/// without digits, not on the cursor's row, and the longest of them. `avoid`: what is different in every run.
-/// `hidden`: what was typed and not shown.
+/// Texts that appeared after the mark in one of these places, best first: words that are on the screen
+/// once, without digits, not on the cursor's row, and the longest of them. `avoid`: text that differs in
+/// every run. `hidden`: input that was not shown.
 pub(super) fn lasting_texts(
     watch: &FreshTextWatch,
     mark: &TestMark,
@@ -28,7 +28,7 @@ pub(super) fn lasting_texts(
     avoid: &[String],
     hidden: &[String],
 ) -> Vec<String> {
-    let mut found: Vec<(Worth, String)> = Vec::new();
+    let mut found: Vec<(TextRank, String)> = Vec::new();
     for place in &joined(places) {
         let row = watch.screen().row_text(place.row);
         let bytes = row.bytes(place.cols.clone());
@@ -42,11 +42,11 @@ pub(super) fn lasting_texts(
             if !places.new.is_empty() {
                 // Next to the cursor there is usually the prompt, which appears after any answer.
                 let is_answer = place.row != watch.screen().cursor().row;
-                found.push((Worth::of(&part, places.all.len() == 1, is_answer), part));
+                found.push((TextRank::of(&part, places.all.len() == 1, is_answer), part));
             }
         }
     }
-    // Of equals the first, which stands highest.
+    // Of equals the first, which is the highest on the screen.
     found.sort_by_key(|(worth, _)| std::cmp::Reverse(*worth));
     let mut texts: Vec<String> = found.into_iter().map(|(_, text)| text).collect();
     texts.dedup();
@@ -70,7 +70,7 @@ fn joined(places: &[ScreenPlace]) -> Vec<ScreenPlace> {
 
 /// The rank of a text, most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Worth {
+struct TextRank {
     has_word: bool,
     has_no_digit: bool,
     is_single: bool,
@@ -78,10 +78,10 @@ struct Worth {
     letters: usize,
 }
 
-impl Worth {
-    fn of(text: &str, is_single: bool, is_answer: bool) -> Worth {
+impl TextRank {
+    fn of(text: &str, is_single: bool, is_answer: bool) -> TextRank {
         let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-        Worth {
+        TextRank {
             has_word: letters > 1,
             has_no_digit: !text.contains(|c: char| c.is_ascii_digit()),
             is_single,
@@ -103,7 +103,7 @@ fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> 
         }
     };
     let mut numbered = Vec::new();
-    // The word before is of a date: the day follows.
+    // The previous word belongs to a date: the day follows.
     let mut is_behind_date = false;
     let mut at = 0;
     for word in text.split(' ') {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_come_again_are_chosen() {
+    fn words_that_will_appear_again_are_chosen() {
         for (bytes, want) in [
             ("\r\n12:40:01 saved all of it in 35 ms", Some("saved all of it in")),
             ("\r\n│ Log │ two files │", Some("two files")),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_worth_more_than_the_prompt_behind_it() {
+    fn an_answer_ranks_higher_than_the_prompt() {
         let mut watch = FreshTextWatch::new((60, 6), 10);
         watch.feed(b"sqlite> insert into t values ('apple');\r\nsqlite> select * from t;");
         let mark = watch.take_mark(1);

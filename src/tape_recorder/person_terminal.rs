@@ -30,7 +30,7 @@ impl PersonTerminal {
     }
 
     /// Takes the terminal again after a shell had it.
-    pub fn come_back(&mut self) -> io::Result<()> {
+    pub fn resume(&mut self) -> io::Result<()> {
         (self.drawn, self.reports_mouse) = (Vec::new(), false);
         self.full_screen.resume()
     }

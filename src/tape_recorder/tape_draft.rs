@@ -1,4 +1,4 @@
-//! A tape being recorded: inputs, and between them what the program showed in answer. Pure.
+//! A tape being recorded: inputs, each followed by checks of the program's answer. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -34,7 +34,7 @@ fn expect(text: &str) -> TapeCommand {
 #[derive(Debug)]
 pub(super) struct TapeDraft {
     commands: Vec<TapeCommand>,
-    /// By the number of an `Expect` among them: its text and others that came with it.
+    /// For the index of an `Expect`: its text and other candidates.
     expected: BTreeMap<usize, Vec<String>>,
     /// The last command is an input, which a further one may join.
     is_open: bool,
@@ -110,8 +110,8 @@ impl TapeDraft {
         }
     }
 
-    /// Adds an input. `is_secret`: the program does not show it, as at a password prompt; a variable stands
-    /// for it then.
+    /// Adds an input. `is_secret`: the program does not show it, as at a password prompt, so a variable
+    /// replaces it.
     pub fn input(&mut self, mut input: TapeCommand, is_secret: bool, at: Duration) {
         let joins = self.joins(&input, is_secret, at);
         self.last_input = at;
@@ -207,9 +207,9 @@ impl TapeDraft {
         tape
     }
 
-    /// Replaces an `Expect`, on this line of [`TapeDraft::text`], whose text did not come again: by a
-    /// text that came with it and is in `rows`, else by `Settle`. Returns the new command; `None` if
-    /// there is no `Expect` of this recording.
+    /// Replaces an `Expect`, on this line of [`TapeDraft::text`], whose text did not appear again: by
+    /// another candidate that is in `rows`, else by `Settle`. Returns the new command; `None` if there is
+    /// no `Expect` of this recording.
     pub fn replace_expect(&mut self, header: &str, line: usize, rows: &[String]) -> Option<String> {
         let first = self.text(header).lines().count() - self.commands.len() + 1;
         let at = line.checked_sub(first)?;
@@ -223,7 +223,7 @@ impl TapeDraft {
         Some(self.commands[at].to_string())
     }
 
-    /// The variables that stand for what was typed and not shown.
+    /// The variables that replace hidden input.
     pub fn secret_names(&self) -> Vec<String> {
         (1..=self.secrets).map(|number| format!("SECRET_{number}")).collect()
     }
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_is_one_text_and_what_came_is_expected() {
+    fn typed_characters_are_joined_and_the_answer_is_expected() {
         let steps = [
             (0, "", "name? "),
             (10, "A", "A"),
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_come_again_is_replaced_by_what_does() {
+    fn a_text_that_does_not_appear_again_is_replaced() {
         let mut watch = FreshTextWatch::new((40, 6), 10);
         let mut draft = TapeDraft::new(Vec::new());
         let mark = watch.take_mark(1);
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_and_not_shown_is_expected_nowhere() {
+    fn hidden_input_is_never_expected() {
         let check = |answer: &str| {
             let mut watch = FreshTextWatch::new((40, 6), 10);
             let mut draft = TapeDraft::new(Vec::new());
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_told() {
+    fn an_end_by_a_signal_is_recorded() {
         let mut draft = TapeDraft::new(Vec::new());
         draft.end(ProcessEnd::Signaled(crate::core::process_change::Signal::TERM));
         assert_eq!(draft.text(""), "Exit TERM\n");

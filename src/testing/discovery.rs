@@ -25,7 +25,8 @@ pub struct TapeFile {
 /// directories `tests` and `tapes` of the working directory are searched. The order is that of the paths,
 /// with each directory sorted.
 ///
-/// # Errors The path that does not exist or cannot be read, with the reason.
+/// # Errors
+/// The path that does not exist or cannot be read, with the reason.
 pub fn tapes(paths: &[PathBuf]) -> Result<Vec<TapeFile>, (PathBuf, io::Error)> {
     let mut found = Vec::new();
     if paths.is_empty() {

@@ -184,7 +184,7 @@ struct Waiting {
 impl Waiting {
     fn start(terminal: &mut TestTerminal, limit: Duration) -> Self {
         terminal.pump_now();
-        let clock = WaitClock::start(limit, &terminal.look_at_processes());
+        let clock = WaitClock::start(limit, &terminal.inspect_processes());
         Waiting { clock, look: Instant::now() + CLOCK_LOOK }
     }
 
@@ -202,7 +202,7 @@ impl Waiting {
             }
             let now = Instant::now();
             if now >= self.look || now >= deadline {
-                self.clock.take(&terminal.look_at_processes());
+                self.clock.take(&terminal.inspect_processes());
                 self.look = now + CLOCK_LOOK;
                 if now >= self.clock.deadline() {
                     return WaitStep::Failed(WaitEnd::TimedOut);
@@ -222,7 +222,7 @@ impl Waiting {
         goal: &str,
         state: String,
     ) -> WaitFailure {
-        self.clock.take(&terminal.look_at_processes());
+        self.clock.take(&terminal.inspect_processes());
         let message = match end {
             WaitEnd::Ended(how) => {
                 format!("the program ended ({}) while waiting for {goal}; {state}", end_words(how))
@@ -380,7 +380,8 @@ impl TestTerminal {
     /// Waits until nothing visible has changed for a while, no process of the program works, and nothing is
     /// left to read. Blinking text and a blinking cursor do not count.
     ///
-    /// # Errors As [`TestTerminal::expect`]; the message names the rows that kept changing.
+    /// # Errors
+    /// As [`TestTerminal::expect`]; the message names the rows that kept changing.
     pub fn settle(&mut self, rules: &SettleRules, limit: Duration) -> Result<(), Box<WaitFailure>> {
         self.settle_unless(rules, limit, |_| false)
     }
@@ -406,12 +407,12 @@ impl TestTerminal {
             if Instant::now() >= moment {
                 // Typed input must reach the program before it is examined.
                 let _ = self.has_unread_input();
-                let first = self.look_at_processes();
+                let first = self.inspect_processes();
                 if !first.is_working() {
                     let mut is_same = false;
                     let look_again = Instant::now() + LOOK_TWICE;
                     match waiting.step(self, Some(look_again)) {
-                        WaitStep::Moment => is_same = self.look_at_processes().is_same_as(&first),
+                        WaitStep::Moment => is_same = self.inspect_processes().is_same_as(&first),
                         WaitStep::Frame(frame) => changes.take(&frame, rules, &mut changed),
                         WaitStep::Failed(end) => {
                             return Err(self.unsettled(&mut waiting, end, &changes, false));
@@ -528,7 +529,7 @@ impl TestTerminal {
             short(&command.unwrap_or_else(|| format!("process {pid}")))
         };
         let group = self.foreground_group().unwrap_or(0);
-        let look = self.look_at_processes();
+        let look = self.inspect_processes();
         let own = look.all.iter().find(|process| process.stat.pid == shell);
         let Some(own) = own else { return Err("the shell is gone".to_owned()) };
         if group != own.stat.group {
@@ -596,7 +597,7 @@ impl TestTerminal {
                 WaitStep::Frame(_) => changed = Instant::now(),
                 WaitStep::Moment => {
                     // A program that waits for a CPU has not had its chance.
-                    if !self.look_at_processes().is_working() {
+                    if !self.inspect_processes().is_working() {
                         self.give_up_echo();
                         return Ok(true);
                     }
@@ -638,7 +639,7 @@ impl TestTerminal {
     /// Whether the program has set the modes of its terminal, or one of its processes waits for input.
     fn takes_input(&mut self) -> bool {
         self.modes().map_or(true, |modes| !echoes_lines(&modes)) || {
-            let look = self.look_at_processes();
+            let look = self.inspect_processes();
             self.has_reader(&look)
         }
     }
@@ -648,7 +649,7 @@ impl TestTerminal {
         if self.has_unread_input() {
             return false;
         }
-        let look = self.look_at_processes();
+        let look = self.inspect_processes();
         !look.is_working() && self.has_reader(&look)
     }
 

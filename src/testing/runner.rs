@@ -137,20 +137,11 @@ pub fn run(
     let plain = TapeRedactions::new();
     let mut playable = Vec::new();
     for loaded in tapes {
-        let name = loaded.file.path.display().to_string();
         match &loaded.tape {
-            Err(report) => {
-                let outcome = TapeOutcome::new(name, TapeVerdict::Unreadable(report.clone()));
-                let _ = tell(&plain.outcome(outcome), &mut summary);
+            Ok(tape) if !options.check => playable.push((&loaded.file, tape)),
+            _ => {
+                let _ = tell(&plain.outcome(unplayed(loaded)), &mut summary);
             }
-            Ok(tape) if options.check => {
-                let verdict = if tape.has_checks() { TapeVerdict::Passed } else { TapeVerdict::Smoke };
-                let mut outcome = TapeOutcome::new(name, verdict);
-                outcome.attempts = 0;
-                outcome.warnings = warnings_of(tape);
-                let _ = tell(&plain.outcome(outcome), &mut summary);
-            }
-            Ok(tape) => playable.push((&loaded.file, tape)),
         }
     }
     if options.check || playable.is_empty() {
@@ -184,6 +175,21 @@ pub fn run(
     summary.unused_snapshots = unused(&taken).unwrap_or_default();
     summary.took = began.elapsed();
     Ok(summary)
+}
+
+/// The outcome of a tape that is only parsed.
+fn unplayed(loaded: &LoadedTape) -> TapeOutcome {
+    let name = loaded.file.path.display().to_string();
+    match &loaded.tape {
+        Err(report) => TapeOutcome::new(name, TapeVerdict::Unreadable(report.clone())),
+        Ok(tape) => {
+            let verdict = if tape.has_checks() { TapeVerdict::Passed } else { TapeVerdict::Smoke };
+            let mut outcome = TapeOutcome::new(name, verdict);
+            outcome.attempts = 0;
+            outcome.warnings = warnings_of(tape);
+            outcome
+        }
+    }
 }
 
 /// The jobs of one run.
@@ -260,21 +266,22 @@ fn snapshot_place(file: &TapeFile, tape: &Tape, message: &str) -> TestPlace {
     }
 }
 
+fn snapshot_failure(file: &TapeFile, tape: &Tape, error: &SnapshotError) -> TapeVerdict {
+    let text = error.to_string();
+    let place = snapshot_place(file, tape, &text);
+    let (message, hint) = text.split_once("\nhint: ").map_or((text.as_str(), None), |(m, h)| (m, Some(h)));
+    let mut failure = TapeFailure::new(FailureKind::Snapshot, place, "Snapshot", message);
+    failure.hint = hint.map(str::to_owned);
+    TapeVerdict::Failed(Box::new(failure))
+}
+
 /// Plays a tape twice and writes its snapshots if they are the same both times; `None` if all tapes were
 /// stopped.
 fn update(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<RedactedOutcome> {
     let mut redactions = redactions_of(tape, &options.play.env);
     let mut outcome = TapeOutcome::new(file.path.display().to_string(), TapeVerdict::Passed);
     outcome.attempts = 0;
-    let failure = |error: &SnapshotError| {
-        let text = error.to_string();
-        let place = snapshot_place(file, tape, &text);
-        let (message, hint) =
-            text.split_once("\nhint: ").map_or((text.as_str(), None), |(m, h)| (m, Some(h)));
-        let mut failure = TapeFailure::new(FailureKind::Snapshot, place, "Snapshot", message);
-        failure.hint = hint.map(str::to_owned);
-        TapeVerdict::Failed(Box::new(failure))
-    };
+    let failure = |error: &SnapshotError| snapshot_failure(file, tape, error);
     let mut update = match SnapshotStore::of_tape(&file.path) {
         Ok(store) => SnapshotUpdate::new(store),
         Err(error) => {

@@ -370,7 +370,7 @@ impl TestTerminal {
     }
 
     /// Examines the processes of the program.
-    pub fn look_at_processes(&mut self) -> ProcessLook {
+    pub fn inspect_processes(&mut self) -> ProcessLook {
         self.processes.look()
     }
 

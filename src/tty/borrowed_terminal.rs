@@ -17,7 +17,7 @@ use crate::sys::fd::terminal_device;
 
 /// Why the host does not borrow a terminal; the client relays bytes instead.
 #[derive(Debug, Error)]
-pub enum NotTaken {
+pub enum BorrowError {
     #[error("it is not a terminal")]
     NoTerminal,
     /// It is `/dev/tty`, which means another terminal in every process.
@@ -44,25 +44,25 @@ impl BorrowedTerminal {
     /// Opens the terminal behind `fd` again and closes `fd`. `found` are its modes before the client made it
     /// raw, `raw` those after: the client may be dead by now and its shell have set its own, so the current
     /// ones are no evidence.
-    pub fn take(fd: OwnedFd, found: Option<Modes>, raw: Option<Modes>) -> Result<Self, NotTaken> {
+    pub fn take(fd: OwnedFd, found: Option<Modes>, raw: Option<Modes>) -> Result<Self, BorrowError> {
         let given = File::from(fd);
-        let meta = given.metadata().map_err(NotTaken::NotReopened)?;
-        let now = modes::read(&given).map_err(|_| NotTaken::NoTerminal)?;
+        let meta = given.metadata().map_err(BorrowError::NotReopened)?;
+        let now = modes::read(&given).map_err(|_| BorrowError::NoTerminal)?;
         match (libc::major(meta.rdev()), libc::minor(meta.rdev())) {
-            (5, 0) => return Err(NotTaken::DevTty),
+            (5, 0) => return Err(BorrowError::DevTty),
             // A pseudo-terminal's master: opening it again would make a new terminal.
-            (5, 2) => return Err(NotTaken::NoTerminal),
+            (5, 2) => return Err(BorrowError::NoTerminal),
             _ => {}
         }
         if meta.uid() != geteuid().as_raw() && meta.uid() != getuid().as_raw() {
-            return Err(NotTaken::Foreign);
+            return Err(BorrowError::Foreign);
         }
         let file = File::options()
             .read(true)
             .write(true)
             .custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC)
             .open(format!("/proc/self/fd/{}", given.as_raw_fd()))
-            .map_err(NotTaken::NotReopened)?;
+            .map_err(BorrowError::NotReopened)?;
         Ok(BorrowedTerminal { file, device: meta.rdev(), found, raw: raw.unwrap_or(now) })
     }
 

@@ -73,7 +73,7 @@ impl RawMode {
 
     /// Until [`RawMode::resume`]: no echo and no line editing, but Ctrl+C ends programs and line ends are
     /// translated.
-    pub fn lend(&mut self) -> io::Result<()> {
+    pub fn enter_cbreak(&mut self) -> io::Result<()> {
         let mut lent = Modes { oflag: self.found.oflag, ..self.raw.clone() };
         lent.lflag |= u64::from(libc::ISIG);
         // Not Ctrl+Z: a stop now would leave the shell with these modes.

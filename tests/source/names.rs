@@ -12,7 +12,8 @@ pub struct Names {
     pub types: BTreeMap<String, BTreeSet<String>>,
     /// Variants by whole path, `core::supervisor::event::Event`.
     pub enums: BTreeMap<String, Vec<String>>,
-    /// Functions by whole module path, `host::start::main`.
+    /// Functions by whole module path, `host::start::main`, where they are declared and where they are
+    /// exported.
     pub functions: BTreeSet<String>,
 }
 
@@ -52,10 +53,16 @@ impl Names {
                 }
                 "fn" => {
                     let name = word(tokens.get(i + 1));
-                    self.functions.insert(
-                        module.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join("::"),
-                    );
+                    self.functions.insert(path_of(module, name));
                     i = item_end(tokens, i) - 1;
+                }
+                // A function that a module exports from a file of its own has the module's name, too.
+                "use" if i > 0 && (word(tokens.get(i - 1)) == "pub" || sign(tokens.get(i - 1), ')')) => {
+                    let end = (i..tokens.len()).find(|n| sign(tokens.get(*n), ';')).unwrap_or(tokens.len());
+                    let last = (i + 1..end).filter(|n| !sign(tokens.get(n + 1), ':'));
+                    let exported = last.map(|n| word(tokens.get(n))).filter(|name| !name.is_empty());
+                    self.functions.extend(exported.map(|name| path_of(module, name)));
+                    i = end;
                 }
                 _ => {}
             }
@@ -72,6 +79,10 @@ impl Names {
             .is_some_and(|of| self.types.get(of).is_some_and(|known| known.contains(name)));
         of_type || self.functions.iter().any(|f| f == path || f.ends_with(&format!("::{path}")))
     }
+}
+
+fn path_of(module: &[String], name: &str) -> String {
+    module.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join("::")
 }
 
 /// The last word of the type that `impl ... {` is for.

@@ -4,7 +4,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use hopty::fs::store::{Keeping, Store};
+use hopty::fs::store::{Retention, Store};
 use hopty::standin::script::{Script, ScriptedReply};
 
 use super::steps::{Small, at, capture, claim, scratch};
@@ -78,13 +78,13 @@ fn what_is_no_manifest_is_refused_left_and_hides_no_other_channel() {
         let in_other = |second: i64| {
             let mut capture = capture("a", second);
             capture.origin.channel = "other".parse().unwrap();
-            store.save(capture, Keeping::default())
+            store.save(capture, Retention::default())
         };
         let said = in_other(0).unwrap_err().to_string();
         assert!(said.contains(word) && said.contains("other.manifest.json"), "{said}");
         assert_eq!(look(&path), before, "{word}: it was touched");
         // The other channels go on, and it is told once.
-        let id = store.save(capture("a", 1), Keeping::default()).unwrap().id;
+        let id = store.save(capture("a", 1), Retention::default()).unwrap().id;
         store.claim(&id, claim(1, at(1))).unwrap();
         store.consume(&id, &claim(1, at(1)).session_id, 7, at(2)).unwrap();
         store.show(&id).unwrap();
@@ -102,12 +102,12 @@ fn a_manifest_that_was_cut_anywhere_is_kept_as_it_was_and_the_next_handoff_is_sa
     let dir = scratch.path().join("c");
     let path = dir.join("handoff/global.manifest.json");
     let store = Store::open(&dir).unwrap();
-    store.save(capture("a", 0), Keeping::default()).unwrap();
+    store.save(capture("a", 0), Retention::default()).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let cuts: Vec<usize> = (0..whole.len() - 1).step_by(whole.len() / 40).collect();
     for (n, cut) in cuts.iter().enumerate() {
         std::fs::write(&path, &whole[..*cut]).unwrap();
-        let id = store.save(capture("a", n as i64 + 1), Keeping::default()).unwrap().id;
+        let id = store.save(capture("a", n as i64 + 1), Retention::default()).unwrap().id;
         let notices = store.take_notices();
         let aside = notices[0].rsplit_once("hopty keeps it as ").unwrap().1;
         assert_eq!(std::fs::read(aside).unwrap(), &whole[..*cut]);
@@ -123,14 +123,14 @@ fn a_disk_that_fills_up_at_any_moment_of_a_save_loses_nothing() {
     let Some(small) = Small::mount(&scratch.path().join("small"), "512k") else { return };
     let dir = small.0.join("c");
     let store = Store::open(&dir).unwrap();
-    let first = store.save(capture("kept", 0), Keeping::default()).unwrap();
+    let first = store.save(capture("kept", 0), Retention::default()).unwrap();
     let manifest = dir.join("handoff/global.manifest.json");
     let (mut failed, mut saved) = (0, 0);
     for pages in 0..24 {
         // All but so many pages is taken by something else.
         small.take_all_but(pages * 4096);
         let before = std::fs::read(&manifest).unwrap();
-        match store.save(capture("other", pages as i64 + 1), Keeping::default()) {
+        match store.save(capture("other", pages as i64 + 1), Retention::default()) {
             Ok(made) => {
                 assert!(store.show(&made.id).is_ok());
                 saved += 1;
@@ -151,7 +151,7 @@ fn a_disk_that_fills_up_at_any_moment_of_a_save_loses_nothing() {
     }
     assert!(failed > 3 && saved > 3, "{failed} failed, {saved} were saved");
     // With room again, it is as if nothing had been.
-    let last = store.save(capture("other", 100), Keeping::default()).unwrap();
+    let last = store.save(capture("other", 100), Retention::default()).unwrap();
     store.claim(&last.id, claim(1, at(101))).unwrap();
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use hopty::core::handoff::manifest::HISTORY_CAP;
 use hopty::core::handoff::manifest_entry::HandoffProgress;
 use hopty::core::ids::HandoffId;
-use hopty::fs::store::{Keeping, Store};
+use hopty::fs::store::{Retention, Store};
 
 use super::steps::{at, capture, scratch};
 
@@ -19,9 +19,9 @@ fn records(store: &Store, ids: &[HandoffId]) -> usize {
 fn the_newest_fifty_records_and_hundred_entries_are_kept_by_default() {
     let scratch = scratch();
     let store = Store::open(&scratch.path().join("c")).unwrap();
-    let waiting = store.save(capture("waits", 0), Keeping::default()).unwrap().id;
+    let waiting = store.save(capture("waits", 0), Retention::default()).unwrap().id;
     let ids: Vec<HandoffId> =
-        (1..=130).map(|n| store.save(capture("a", n), Keeping::default()).unwrap().id).collect();
+        (1..=130).map(|n| store.save(capture("a", n), Retention::default()).unwrap().id).collect();
     assert_eq!(records(&store, &ids), 50);
     assert_eq!(records(&store, &ids[80..]), 50, "the newest");
     assert!(store.records().dir_of(&waiting).is_dir(), "what still waits is kept");
@@ -36,7 +36,7 @@ fn the_newest_fifty_records_and_hundred_entries_are_kept_by_default() {
 fn records_of_more_than_thirty_days_go_and_what_waits_stays() {
     let scratch = scratch();
     let store = Store::open(&scratch.path().join("c")).unwrap();
-    let keep = Keeping { expiry_ms: None, ..Keeping::default() };
+    let keep = Retention { expiry_ms: None, ..Retention::default() };
     let waiting = store.save(capture("waits", 0), keep).unwrap().id;
     let old = store.save(capture("a", 1), keep).unwrap().id;
     let younger = store.save(capture("a", 2 * DAY), keep).unwrap().id;
@@ -55,7 +55,7 @@ fn ten_thousand_records_are_no_burden_and_go_at_the_next_save() {
     let scratch = scratch();
     let dir = scratch.path().join("c");
     let store = Store::open(&dir).unwrap();
-    let first = store.save(capture("a", 0), Keeping::default()).unwrap();
+    let first = store.save(capture("a", 0), Retention::default()).unwrap();
     let crowd = |n: i64| HandoffId::new(at(-n), &first.entry.session_id);
     for n in 1..=10_000 {
         let dir = store.records().dir_of(&crowd(n));
@@ -66,7 +66,7 @@ fn ten_thousand_records_are_no_burden_and_go_at_the_next_save() {
     let store = Store::open(&dir).unwrap();
     assert_eq!(store.list(None).unwrap().len(), 1);
     let listed = began.elapsed();
-    let second = store.save(capture("a", 1), Keeping::default()).unwrap();
+    let second = store.save(capture("a", 1), Retention::default()).unwrap();
     let saved = began.elapsed() - listed;
     assert_eq!(std::fs::read_dir(dir.join("handoff/records")).unwrap().count(), 50);
     assert!(store.show(&second.id).is_ok() && store.show(&first.id).is_ok());

@@ -12,7 +12,7 @@ use std::time::Duration;
 use hopty::core::handoff::document::Document;
 use hopty::core::handoff::manifest_entry::HandoffProgress;
 use hopty::core::ids::HandoffId;
-use hopty::fs::store::{Keeping, Store};
+use hopty::fs::store::{Retention, Store};
 
 use super::steps::{Dice, at, capture, claim, number, part, scratch};
 use super::support::wait::ends_within;
@@ -33,7 +33,7 @@ fn writer() {
     let round: i64 = round.parse().unwrap();
     for n in 0.. {
         let now = round * ROUND + n % ROUND;
-        let id = store.save(capture(["a", "b", "c"][n as usize % 3], now), Keeping::default()).unwrap().id;
+        let id = store.save(capture(["a", "b", "c"][n as usize % 3], now), Retention::default()).unwrap().id;
         println!("\nsaved {id}");
         let conversation = now as u64;
         match n % 4 {
@@ -93,7 +93,7 @@ fn what_a_killed_writer_had_said_is_there_and_nothing_is_torn() {
         check(&dir, &last, &format!("round {round} of {said}"));
         // The locks can be taken, and the next writer sweeps up what the killed one left.
         let store = Store::open(&dir).unwrap();
-        store.save(capture("d", round as i64 * ROUND + ROUND - 1), Keeping::default()).unwrap();
+        store.save(capture("d", round as i64 * ROUND + ROUND - 1), Retention::default()).unwrap();
         let names: Vec<String> = std::fs::read_dir(&handoff)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

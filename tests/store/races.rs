@@ -8,14 +8,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use hopty::core::handoff::manifest_entry::HandoffProgress;
 use hopty::core::ids::{Channel, HandoffId};
-use hopty::fs::store::{HandoffScope, Keeping, Store};
+use hopty::fs::store::{HandoffScope, Retention, Store};
 
 use super::steps::{at, capture, claim, number, part, scratch};
 
 const JOB: &str = "HOPTY_TEST_RACER";
 /// The handoffs of the races expire one second after they were made, as far as the store's time goes.
-fn keep() -> Keeping {
-    Keeping { expiry_ms: Some(1000), records: 20, ..Keeping::default() }
+fn keep() -> Retention {
+    Retention { expiry_ms: Some(1000), records: 20, ..Retention::default() }
 }
 
 /// What one does with the handoff of a race. Whether it was this one who moved it.

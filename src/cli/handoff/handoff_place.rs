@@ -16,7 +16,7 @@ use crate::core::ids::{Channel, HandoffId, SessionName};
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
 use crate::fs::registry;
-use crate::fs::store::{HandoffScope, Keeping, Store};
+use crate::fs::store::{HandoffScope, Retention, Store};
 use crate::sys::clock::Clock;
 
 pub(super) struct HandoffPlace {
@@ -51,8 +51,8 @@ impl HandoffPlace {
         Budget::of(&self.config.handoff)
     }
 
-    pub(super) fn keeping(&self) -> Keeping {
-        Keeping::of(&self.config.handoff)
+    pub(super) fn keeping(&self) -> Retention {
+        Retention::of(&self.config.handoff)
     }
 
     /// The handoff with the given id; by default the one that waits here.
@@ -82,7 +82,7 @@ impl HandoffPlace {
             .store
             .pending(&channel, self.session.as_ref(), scope(at), &dir, now)
             .map_err(store_failed)?;
-        pending.ok_or_else(|| not_there(self.store.none_waits(&channel, &dir, now)))
+        pending.ok_or_else(|| not_there(self.store.no_pending_sentence(&channel, &dir, now)))
     }
 
     /// Prints a notice if a handoff belongs to another project.

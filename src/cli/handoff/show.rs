@@ -69,7 +69,7 @@ pub(super) fn list(place: &HandoffPlace, at: &ChannelAndFormat, all: bool) -> Re
     if found.is_empty() {
         match channel {
             Some(channel) if !all => {
-                let none = visible(&place.store.none_waits(&channel, &dir, now));
+                let none = visible(&place.store.no_pending_sentence(&channel, &dir, now));
                 note(format_args!(
                     "{none}; `hopty handoff list --all` includes finished ones and other channels and \
                      projects"

@@ -1,4 +1,4 @@
-//! What happened in a recorded terminal, and when.
+//! The events of a recording.
 
 /// An event of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub struct CastEvent {
     pub kind: CastEventKind,
 }
 
-/// What an event of a recording is.
+/// The kind of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CastEventKind {
     /// The program wrote these bytes (`o`).

@@ -5,7 +5,7 @@ use memchr::memchr2;
 /// The parts of an event's line.
 #[derive(Debug, PartialEq)]
 pub(super) struct EventLine {
-    /// The time as it stands there, in microseconds.
+    /// The time in the line, in microseconds.
     pub time_us: u64,
     /// The first character of the code.
     pub code: char,
@@ -13,12 +13,12 @@ pub(super) struct EventLine {
     pub data: Vec<u8>,
 }
 
-/// Why a line is no event.
+/// Why a line is not an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoEvent {
-    /// It is not of this form.
+    /// It does not have the form of an event.
     Form,
-    /// Its time is below zero.
+    /// Its time is negative.
     NegativeTime,
     /// Its time is over [`TIME_MAX_US`].
     TimeRange,
@@ -27,13 +27,14 @@ pub(super) enum NoEvent {
 /// The latest time in a recording, in microseconds: a thousand years.
 pub(super) const TIME_MAX_US: u64 = 1000 * 366 * 86_400 * 1_000_000;
 
-/// Reads a line without its line end. It is UTF-8.
+/// Reads a line without its line end; it must be UTF-8.
 pub(super) fn read(line: &str) -> Result<EventLine, NoEvent> {
     let cursor = EventLineCursor { rest: line.as_bytes() };
     if let Some(event) = cursor.event() {
         return Ok(event);
     }
-    // Not what recorders write: more than three elements, escapes in the code, a time with an exponent.
+    // Forms that recorders do not write: more than three elements, escapes in the code, a time with an
+    // exponent.
     let parts: Vec<serde_json::Value> = serde_json::from_str(line).map_err(|_| NoEvent::Form)?;
     let [time, code, data, ..] = parts.as_slice() else { return Err(NoEvent::Form) };
     let time_us = micros(time.as_f64().ok_or(NoEvent::Form)?)?;
@@ -55,7 +56,7 @@ pub(super) fn micros(seconds: f64) -> Result<u64, NoEvent> {
     if micros <= TIME_MAX_US as f64 { Ok(micros as u64) } else { Err(NoEvent::TimeRange) }
 }
 
-/// Reads the common form from left to right. `None` sends the line to serde_json, which knows every form.
+/// Reads the common form from left to right. `None` sends the line to serde_json, which reads every form.
 struct EventLineCursor<'a> {
     rest: &'a [u8],
 }
@@ -87,7 +88,7 @@ impl EventLineCursor<'_> {
         (*first == sign).then_some(())
     }
 
-    /// Digits, and perhaps a point and more digits; from the seventh on they only round.
+    /// Digits with an optional fraction; from the seventh digit on it is rounded.
     fn time(&mut self) -> Option<u64> {
         self.space();
         let whole = self.digits();
@@ -167,7 +168,7 @@ impl EventLineCursor<'_> {
         Some(())
     }
 
-    /// The character of a UTF-16 unit, and of the unit behind it where the two are a pair.
+    /// The character of a UTF-16 unit, together with the next unit if the two are a surrogate pair.
     fn scalar(&mut self, unit: u16) -> Option<char> {
         let mut units = [unit, 0];
         let mut count = 1;

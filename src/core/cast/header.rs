@@ -9,7 +9,7 @@ use super::reader::CastFault;
 /// The header of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CastHeader {
-    /// Version of the format: 1, 2 or 3. hopty writes 3, whatever is given here.
+    /// The version of the format: 1, 2 or 3. hopty always writes 3.
     pub version: u8,
     /// Columns at the start.
     pub cols: u16,
@@ -21,7 +21,7 @@ pub struct CastHeader {
     pub term_version: Option<String>,
     /// The terminal's colours.
     pub theme: Option<CastTheme>,
-    /// When it began, in seconds since 1970.
+    /// The start time, in seconds since 1970.
     pub timestamp: Option<u64>,
     /// Players shorten longer pauses to this many seconds.
     pub idle_time_limit: Option<f64>,
@@ -72,7 +72,7 @@ impl CastHeader {
         format!("{{\"version\": 3, \"term\": {{{term}}}{comma}{rest}}}\n")
     }
 
-    /// Reads the header's object; a field that a player can do without may be of any type.
+    /// Reads the header's object; fields that a player does not need may have any type.
     pub(super) fn read(value: &Value) -> Result<Self, CastFault> {
         let version = match value.get("version").and_then(Value::as_u64) {
             Some(version @ 1..=3) => version as u8,
@@ -120,8 +120,8 @@ impl CastHeader {
     }
 }
 
-/// The fields of an object that have a value, in this order: programs that look at the first bytes of a file
-/// expect the version there.
+/// The fields that have a value as an object, in this order: programs that look at the first bytes of a
+/// file expect the version there.
 fn object(fields: &[(&str, Option<Value>)]) -> String {
     let fields: Vec<String> =
         fields.iter().filter_map(|(key, value)| Some(format!("\"{key}\": {}", value.as_ref()?))).collect();

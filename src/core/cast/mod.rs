@@ -4,7 +4,7 @@
 //! JSON cannot hold bytes that are not UTF-8. Such bytes are U+FFFD in the event, as every player expects,
 //! and exact in a comment on the next line (`#hopty {"raw":"<base64>"}`), which other readers skip.
 
-pub mod cast_event;
+mod cast_event;
 mod event_line;
 pub mod header;
 pub mod reader;
@@ -19,5 +19,5 @@ pub use header::{CastHeader, CastTheme};
 pub use reader::{CastError, CastFault, CastReader};
 pub use writer::CastWriter;
 
-/// The beginning of the comment that holds the exact bytes of the event before it.
+/// The start of the comment with the exact bytes of the event before it.
 const RAW_COMMENT: &str = "#hopty {\"raw\":\"";

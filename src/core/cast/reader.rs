@@ -1,4 +1,4 @@
-//! Reads a recording piece by piece, as it comes from a file or a pipe.
+//! Reads a recording piece by piece, from a file or a pipe.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub const CAST_LINE_MAX: usize = 16 << 20;
 /// The longest recording of version 1 that is read, in bytes: it is one JSON document.
 pub const CAST_V1_MAX: usize = 64 << 20;
 
-/// Where a recording cannot be read any further, and why. The events before it are whole.
+/// Where and why a recording cannot be read any further. All events before it are complete.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {fault}")]
 pub struct CastError {
@@ -30,25 +30,25 @@ pub struct CastError {
 /// What is wrong with a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CastFault {
-    /// There is nothing in it.
+    /// It is empty.
     #[error("the recording is empty")]
     Empty,
-    /// It does not begin with the header of a recording.
+    /// It does not start with the header of a recording.
     #[error("there is no header with a version")]
     NotACast,
     /// A version that hopty does not know.
     #[error("asciicast version {0} is unknown; hopty reads 1, 2 and 3")]
     Version(u64),
-    /// The header does not say how large the terminal was, or an absurd size.
+    /// The header has no size of the terminal, or an absurd one.
     #[error("the header has no size of the terminal, which is 1 to 65535 columns and rows")]
     NoSize,
     /// It ends in the middle of a line.
     #[error("the recording ends in the middle of this line")]
     Torn,
-    /// The line is no event.
+    /// The line is not an event.
     #[error("not an event: {0}")]
     NotAnEvent(String),
-    /// The line is no UTF-8.
+    /// The line is not UTF-8.
     #[error("this line is not UTF-8")]
     NotUtf8,
     /// The line is longer than [`CAST_LINE_MAX`].
@@ -57,7 +57,7 @@ pub enum CastFault {
     /// A recording of version 1 is longer than [`CAST_V1_MAX`].
     #[error("a recording of version 1 over the limit of {} MiB", CAST_V1_MAX >> 20)]
     DocumentTooLong,
-    /// The event's time is below zero.
+    /// The event's time is negative.
     #[error("the time is negative")]
     NegativeTime,
     /// The event's time is beyond a thousand years.
@@ -65,23 +65,22 @@ pub enum CastFault {
     TimeRange,
 }
 
-/// What the lines to come are.
+/// What the next lines are.
 #[derive(Debug, PartialEq)]
 enum ReaderState {
     Header,
     /// Events with the time since the start.
     Absolute,
-    /// Events with the time since the event before.
+    /// Events with the time since the previous event.
     Relative,
-    /// A document of version 1, to its end.
+    /// The rest of a document of version 1.
     Document,
     /// Nothing: the end, or an error.
     Over,
 }
 
-/// An incremental reader. Give it the bytes with [`CastReader::push`], say with [`CastReader::finish`] that
-/// there are no more, and take the events with [`CastReader::next`]. It holds at most a line and what was
-/// pushed since events were last taken.
+/// An incremental reader. Pass bytes to [`CastReader::push`], call [`CastReader::finish`] at the end, and
+/// take events with [`CastReader::next`]. It keeps at most a line and the bytes that were pushed since.
 #[derive(Debug)]
 pub struct CastReader {
     state: ReaderState,
@@ -89,12 +88,12 @@ pub struct CastReader {
     bytes: Vec<u8>,
     /// How many of `bytes` have been read.
     read: usize,
-    /// How many of `bytes` have no line feed.
+    /// How many of `bytes` were searched without finding a line feed.
     searched: usize,
     line: u64,
     clock_us: u64,
     finished: bool,
-    /// An event with U+FFFD, whose exact bytes may be on the next line.
+    /// An event with U+FFFD whose exact bytes may be on the next line.
     held: Option<CastEvent>,
     /// Events of version 1, and what follows a held event.
     ready: VecDeque<Result<CastEvent, CastError>>,
@@ -107,7 +106,6 @@ impl Default for CastReader {
 }
 
 impl CastReader {
-    /// A reader at the beginning of a recording.
     #[must_use]
     pub fn new() -> Self {
         CastReader {
@@ -137,7 +135,7 @@ impl CastReader {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The recording ends here.
+    /// Marks the end of the recording.
     pub fn finish(&mut self) {
         self.finished = true;
     }
@@ -153,10 +151,10 @@ impl CastReader {
         self.bytes.len()
     }
 
-    /// The next event; `None` when more bytes are needed, and at the end. After an error nothing follows.
+    /// The next event; `None` when more bytes are needed, and at the end. No event follows an error.
     ///
     /// # Errors
-    /// Where the recording is torn or is none, with the line.
+    /// Where the recording is damaged or is not a recording, with the line.
     #[allow(clippy::should_implement_trait, reason = "`None` is not the end")]
     pub fn next(&mut self) -> Option<Result<CastEvent, CastError>> {
         loop {
@@ -175,7 +173,7 @@ impl CastReader {
         }
     }
 
-    /// Nothing follows but what is ready, the held event and the error.
+    /// Ends the reading: only ready events, the held event and the error follow.
     fn end(&mut self, fault: Option<CastFault>) {
         self.state = ReaderState::Over;
         self.bytes = Vec::new();
@@ -206,7 +204,8 @@ impl CastReader {
             match self.state {
                 ReaderState::Header => {
                     let Ok(value) = serde_json::from_slice::<Value>(strip_mark(line)) else {
-                        // A document of version 1 may be spread over lines; no other begins like this.
+                        // A document of version 1 may span several lines; no other recording starts like
+                        // this.
                         if !strip_mark(line).trim_ascii_start().starts_with(b"{") {
                             return Err(CastFault::NotACast);
                         }
@@ -235,7 +234,8 @@ impl CastReader {
         }
     }
 
-    /// Takes the next line out of the bytes, without its line feed: where it is, and whether it had one.
+    /// Takes the next line out of the bytes, without its line feed. Returns its range, and whether it had a
+    /// line feed.
     fn take_line(&mut self) -> Result<Option<(usize, usize, bool)>, CastFault> {
         let from = self.read;
         let found = memchr(b'\n', &self.bytes[self.searched.max(from)..]);
@@ -261,8 +261,8 @@ impl CastReader {
         }
     }
 
-    /// Reads a line behind the header. An event comes out where the line is one, or where the line shows that
-    /// the event before it is complete.
+    /// Reads a line after the header. Returns an event if the line is one, or if it shows that the previous
+    /// event is complete.
     fn event(&mut self, from: usize, to: usize, whole: bool) -> Result<Option<CastEvent>, CastFault> {
         let torn = |fault| if whole { fault } else { CastFault::Torn };
         let mut line = &self.bytes[from..to];
@@ -280,7 +280,7 @@ impl CastReader {
             if let Some(CastEvent { kind: CastEventKind::Output(data) | CastEventKind::Input(data), .. }) =
                 &mut held
                 && let Ok(exact) = BASE64_STANDARD.decode(raw)
-                // What a person sees in another player is what is played here.
+                // The exact bytes must look the same as the event in another player.
                 && String::from_utf8_lossy(&exact).as_bytes() == data.as_slice()
             {
                 *data = exact;
@@ -372,12 +372,12 @@ fn has_replacement(bytes: &[u8]) -> bool {
     memchr::memmem::find(bytes, "\u{fffd}".as_bytes()).is_some()
 }
 
-/// The beginning of a line, for a message.
+/// The start of a line, for a message.
 fn excerpt(line: &str) -> String {
     const CHARS: usize = 60;
     let mut excerpt = String::new();
     for c in line.chars().take(CHARS) {
-        // Quotes and backslashes stand as they do in the file.
+        // Quotes and backslashes are shown unescaped.
         if matches!(c, '"' | '\'' | '\\') { excerpt.push(c) } else { excerpt.extend(c.escape_debug()) }
     }
     if line.chars().nth(CHARS).is_some() {

@@ -1,7 +1,7 @@
 use super::reader::CAST_LINE_MAX;
 use super::*;
 
-/// Everything that comes of a recording that is given in pieces.
+/// Reads a recording that is pushed in pieces; returns everything that was read.
 fn read(bytes: &[u8], piece: usize) -> (Option<CastHeader>, Vec<CastEvent>, Option<CastError>) {
     let mut reader = CastReader::new();
     let (mut events, mut error) = (Vec::new(), None);
@@ -78,7 +78,7 @@ fn version_3_has_intervals() {
                 event(5_250_224, CastEventKind::Exit(-1)),
             ]
         );
-        // What was read is what is written.
+        // Writing what was read gives the same lines.
         let again = read(header.line().as_bytes(), piece).0.unwrap();
         assert_eq!(again, header);
     }
@@ -151,7 +151,7 @@ fn a_recording_that_is_torn_anywhere_gives_its_whole_lines() {
     for cut in 0..lines.len() {
         let (_, events, error) = read(&lines[..cut], 11);
         let ends_line = cut > 0 && lines[cut - 1] == b'\n';
-        // An event whose exact bytes are cut off is as other players show it.
+        // An event whose exact bytes are cut off is shown as in other players.
         for (event, wanted) in events.iter().zip(&whole) {
             let (CastEventKind::Output(bytes), CastEventKind::Output(exact)) = (&event.kind, &wanted.kind)
             else {

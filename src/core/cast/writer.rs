@@ -4,8 +4,8 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 
 use super::{CastEvent, CastEventKind, RAW_COMMENT};
 
-/// Makes the lines of events. Output that ends within a character keeps up to 3 bytes of it back for the next
-/// output, so that every event is text of its own.
+/// Writes events as lines. Up to 3 bytes of an incomplete character at the end of an output are kept for
+/// the next one, so that every event is valid text.
 #[derive(Clone, Debug, Default)]
 pub struct CastWriter {
     /// The time of the last event that was written, in microseconds.
@@ -14,7 +14,7 @@ pub struct CastWriter {
     input_tail: Utf8Tail,
 }
 
-/// The first bytes of a character whose others have not come.
+/// The first bytes of an incomplete character.
 #[derive(Clone, Copy, Debug, Default)]
 struct Utf8Tail {
     bytes: [u8; 3],
@@ -33,8 +33,8 @@ impl Utf8Tail {
 }
 
 impl CastWriter {
-    /// A writer behind the header, or behind the whole lines of a recording that is continued: its first
-    /// event is `at_us` after the last one there.
+    /// A writer that continues after the header, or after the complete lines of a recording: `at_us` of its
+    /// first event counts from the last event there.
     #[must_use]
     pub fn new() -> Self {
         CastWriter::default()
@@ -72,7 +72,7 @@ impl CastWriter {
         self.input_tail = tail;
     }
 
-    /// Appends what was kept back, at the time of the last event. The recording may go on after it.
+    /// Appends the kept bytes, at the time of the last event. The recording may continue after that.
     pub fn finish(&mut self, lines: &mut Vec<u8>) {
         let at_us = self.clock_us;
         for (code, tail) in
@@ -111,7 +111,7 @@ impl CastWriter {
     }
 
     fn line(&mut self, at_us: u64, code: char, data: &str, lines: &mut Vec<u8>) {
-        // Time does not run backwards: an event that comes late has the time of the one before it.
+        // Time never runs backwards: a late event gets the time of the previous one.
         let interval = at_us.saturating_sub(self.clock_us);
         self.clock_us = self.clock_us.max(at_us);
         lines.reserve(data.len() + 32);
@@ -124,10 +124,10 @@ impl CastWriter {
     }
 }
 
-/// How many bytes at the end are the beginning of a character.
+/// How many bytes at the end belong to an incomplete character.
 fn unfinished(bytes: &[u8]) -> usize {
     let end = &bytes[bytes.len() - bytes.len().min(3)..];
-    // The last byte that begins a character, and whether more of it must follow.
+    // The last byte that starts a character, and whether it needs more bytes.
     for back in 1..=end.len() {
         let from = end.len() - back;
         if end[from] & 0b1100_0000 != 0b1000_0000 {
@@ -144,8 +144,8 @@ fn quote(text: &str, lines: &mut Vec<u8>) {
     let mut quoted = [0; ESCAPE_MAX * PIECE + WORD];
     for mut piece in text.as_bytes().chunks(PIECE) {
         let mut len = 0;
-        // A whole word is copied, and what must be escaped in it is then written over. Terminal output has a
-        // control character every few bytes: copies of runs between them would cost more.
+        // A whole word is copied, and characters that need an escape are then overwritten. Terminal output
+        // has a control character every few bytes: copying the runs between them would cost more.
         while let Some(word) = piece.first_chunk::<WORD>() {
             quoted[len..len + WORD].copy_from_slice(word);
             let marks = escaped_in(u64::from_le_bytes(*word));
@@ -171,7 +171,7 @@ fn quote(text: &str, lines: &mut Vec<u8>) {
     lines.push(b'"');
 }
 
-/// How many bytes are looked at together.
+/// How many bytes are examined at once.
 const WORD: usize = size_of::<u64>();
 /// How many bytes are quoted before they are appended to the lines.
 const PIECE: usize = 512;

@@ -47,7 +47,7 @@ fn events_end_at_the_borders_of_characters() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_exact_behind_the_event() {
+fn bytes_that_are_not_text_are_exact_in_a_comment() {
     assert_eq!(
         lines_of(&[b"a\xff\xfeb", b"c\xe2\x82"]),
         "[0.000000, \"o\", \"a\u{fffd}\u{fffd}b\"]\n#hopty {\"raw\":\"Yf/+Yg==\"}\n\
@@ -66,7 +66,7 @@ fn time_never_runs_backwards() {
     assert_eq!(times, ["0.000005", "0.000000", "0.000002"]);
 }
 
-/// Bytes with many sequences that are cut, overlong, or characters of every length.
+/// Bytes with many cut or overlong sequences, and characters of every length.
 fn terminal_bytes() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         any::<u8>().prop_map(|byte| vec![byte]),
@@ -81,7 +81,7 @@ fn terminal_bytes() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn what_is_read_is_what_was_written(
+    fn a_written_recording_reads_back(
         bytes in terminal_bytes(),
         splits in prop::collection::vec((1..9usize, 0..3_000_000u64), 1..40),
         piece in 1..40usize,

@@ -125,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_reads_back(ms in any::<u64>()) {
+        fn displayed_durations_parse_back(ms in any::<u64>()) {
             prop_assert_eq!(DurationMs::from_ms(ms).to_string().parse::<DurationMs>().unwrap().ms(), ms);
         }
     }

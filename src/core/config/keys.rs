@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_end_where_they_say() {
+    fn ranges_include_their_bounds() {
         let frame = ConfigKey::find("handoff", "frame_chars").unwrap().kind;
         assert!(frame.check(&Value::Integer(10_000)).is_ok());
         assert_eq!(

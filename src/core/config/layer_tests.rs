@@ -103,7 +103,7 @@ fn the_contract_itself_has_no_problems_and_changes_nothing() {
 }
 
 #[test]
-fn nothing_given_is_the_defaults() {
+fn without_sources_the_defaults_apply() {
     let read = resolve(&Sources::default());
     assert_eq!(read.config, Config::default());
     assert!(read.origins.is_empty());
@@ -291,7 +291,7 @@ fn marks_of_a_session_are_not_configuration() {
 }
 
 #[test]
-fn a_profile_stands_in_only_for_levels_that_nobody_set() {
+fn a_profile_sets_only_levels_that_are_not_set() {
     let read = user("[context]\nprofile = \"test\"\nhard = { percent = 95 }");
     assert_eq!(read.config.context.warn, Threshold::kb(10));
     assert_eq!(read.config.context.hard, Threshold::percent(95.0));

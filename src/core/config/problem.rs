@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_quoted_with_what_was_probably_meant_and_an_example() {
+    fn a_wrong_value_is_quoted_with_a_suggestion_and_an_example() {
         let told = |section: &str, name: &str, value: &str| {
             let key = ConfigKey::find(section, name).unwrap();
             let value: Value = value.parse().unwrap();

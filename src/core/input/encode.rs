@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kitty_protocol_tells_ambiguous_keys_apart() {
+    fn the_kitty_protocol_distinguishes_ambiguous_keys() {
         let flags = |kitty_flags| KeyboardModes { kitty_flags, ..KeyboardModes::default() };
         check(
             flags(1),

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_names_the_nearest() {
+    fn an_unknown_key_name_suggests_the_nearest() {
         let near = |name: &str| bytes(name, CursorKeys::Normal).unwrap_err().nearest;
         for (name, key) in [
             ("entre", "enter"),

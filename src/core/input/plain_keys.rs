@@ -219,7 +219,7 @@ mod tests {
     const LATER: Stamp = Stamp(1000 + ESCAPE_MS);
 
     #[test]
-    fn a_click_and_the_wheel_are_read_and_a_release_is_nothing() {
+    fn clicks_and_the_wheel_are_keys_and_releases_are_not() {
         let mut keys = PlainKeyParser::default();
         let read = keys.feed(
             b"\x1b[<0;7;3M\x1b[<0;7;3m\x1b[<64;1;1M\x1b[<65;1;1M\x1b[<2;1;1M\x1b[<0;7M\x1b[<0;7;0M",
@@ -275,7 +275,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_taken_and_little_is_kept(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn any_bytes_are_parsed_in_bounded_memory(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let mut keys = PlainKeyParser::default();
             keys.feed(&bytes, NOW);
             prop_assert!(keys.pending.len() <= SEQUENCE_MAX.max(bytes.len()));

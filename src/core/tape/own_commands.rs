@@ -63,7 +63,7 @@ impl TapeParser<'_, '_, '_> {
             return false;
         }
         if !self.allow_own(command, &format!("`{}`", command.text)) {
-            self.go_behind_line(command.start);
+            self.continue_after_line(command.start);
             return true;
         }
         if let Some(key) = KeyName::parse(command.text) {
@@ -77,7 +77,7 @@ impl TapeParser<'_, '_, '_> {
         let mut args = self.args(command.start, from);
         match read_command(command.text, &mut args) {
             Ok(command_read) => {
-                self.go_behind(args.position());
+                self.continue_after(args.position());
                 self.push(command.start, command_read);
             }
             Err(error) => self.argument_error(error),
@@ -93,7 +93,7 @@ impl TapeParser<'_, '_, '_> {
         }
         let in_vhs = matches!(name.text, "Rows" | "Columns");
         if !in_vhs && !self.allow_own(name, &format!("`Set {}`", name.text)) {
-            self.go_behind_line(set.start);
+            self.continue_after_line(set.start);
             return Some(None);
         }
         if !in_vhs && !self.may_set() {
@@ -102,14 +102,14 @@ impl TapeParser<'_, '_, '_> {
                 format!("`Set {}` comes too late", name.text),
                 "settings come before all commands",
             );
-            self.go_behind_line(set.start);
+            self.continue_after_line(set.start);
             return Some(None);
         }
         let mut args = self.args(set.start, name.end);
         let setting = read_setting(name.text, &mut args);
         Some(match setting {
             Ok(setting) => {
-                self.go_behind(args.position());
+                self.continue_after(args.position());
                 Some(setting)
             }
             Err(error) => {
@@ -127,13 +127,13 @@ impl TapeParser<'_, '_, '_> {
     /// The lines after `<<NAME`.
     pub(super) fn own_text(&mut self) -> Option<TapeText> {
         if !self.allow_own(self.peek, "`<<`") {
-            self.go_behind_line(self.cur.start);
+            self.continue_after_line(self.cur.start);
             return None;
         }
         let mut args = self.args(self.cur.start, self.cur.end);
         match args.text("a text", false) {
             Ok(text) => {
-                self.go_behind(args.position());
+                self.continue_after(args.position());
                 Some(text)
             }
             Err(error) => {

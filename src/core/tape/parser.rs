@@ -189,22 +189,22 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
     }
 
     /// Continues after arguments, at the next token.
-    pub(super) fn go_behind(&mut self, at: usize) {
+    pub(super) fn continue_after(&mut self, at: usize) {
         self.resume = self.resume.max(at);
         self.cur = Token { end: at, ..self.cur };
         self.peek = self.lexer.token(at);
     }
 
     /// Continues after the line of a byte.
-    pub(super) fn go_behind_line(&mut self, at: usize) {
-        self.go_behind(self.lines.end_of_line(at).min(self.lexer.limit));
+    pub(super) fn continue_after_line(&mut self, at: usize) {
+        self.continue_after(self.lines.end_of_line(at).min(self.lexer.limit));
     }
 
     /// Reports a wrong argument and skips the rest of the line.
     pub(super) fn argument_error(&mut self, error: ArgError) {
         let ArgError { start, end, message, hint } = error;
         self.report(start, end, message, hint);
-        self.go_behind_line(start);
+        self.continue_after_line(start);
     }
 
     /// Whether settings may still come.

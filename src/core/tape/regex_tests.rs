@@ -64,7 +64,7 @@ fn the_meaning_is_that_of_go() {
 }
 
 #[test]
-fn what_go_refuses_is_refused() {
+fn expressions_that_go_refuses_are_refused() {
     for (source, at, message) in [
         ("(", 0, "not closed"),
         ("a)", 1, "closes no group"),

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_types_the_same_again() {
+    fn written_commands_type_the_same_again() {
         for bytes in ["a b'c\"d\r", "\x1b[A\x1b[B", "\x03\x04\x1a", "\x1bb\x1bf", "q\x1b"] {
             let text = lines(bytes);
             let tape =

@@ -24,22 +24,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             return setting;
         }
         if !(name.kind == TokenKind::Keyword && VHS_SETTINGS.contains(&name.text)) {
-            if self.is_known(name.start) {
-                self.skip_value();
-                self.skip_value();
-                return None;
-            }
-            let known = VHS_SETTINGS.iter().chain(OWN_SETTINGS.iter()).copied();
-            let message = match name.kind {
-                TokenKind::End => "`Set` needs the name of a setting".to_owned(),
-                _ => format!("there is no setting `{}`", printable(&name.literal())),
-            };
-            match nearest_word(name.text, known) {
-                Some(near) => self.error_with_hint(name, message, format!("did you mean `{near}`?")),
-                None => self.error(name, message),
-            }
-            self.skip_value();
-            self.skip_value();
+            self.refuse_setting(name);
             return None;
         }
         self.next();
@@ -68,18 +53,7 @@ impl<'a> TapeParser<'a, '_, '_> {
                 }
                 self.setting(name, value, float(&literal).map(TapeSetting::LoopOffset))
             }
-            "TypingSpeed" => {
-                self.next();
-                let unit = match (self.peek.kind, self.peek.text) {
-                    (TokenKind::Unit, "ms" | "s") => {
-                        self.next();
-                        self.cur.text
-                    }
-                    _ => "s",
-                };
-                let time = TapeTime::parse(&format!("{literal}{unit}"));
-                self.setting(name, value, time.map(TapeSetting::TypingSpeed))
-            }
+            "TypingSpeed" => self.typing_speed(name, value),
             "WindowBar" => {
                 self.next();
                 if value.kind == TokenKind::End || !WINDOW_BARS.contains(&literal.as_ref()) {
@@ -90,19 +64,7 @@ impl<'a> TapeParser<'a, '_, '_> {
                 }
                 Some(TapeSetting::WindowBar(literal.into_owned()))
             }
-            "MarginFill" => {
-                self.next();
-                if value.kind == TokenKind::Comment {
-                    self.warn(value.start, value.end, "`#` begins a comment; quote the colour");
-                }
-                let hex = literal.strip_prefix('#');
-                if hex.is_some_and(|hex| hex.len() != 6 || !hex.bytes().all(|b| b.is_ascii_hexdigit())) {
-                    let message = format!("`{}` is not a colour", printable(&literal));
-                    self.error_with_hint(value, message, "for example \"#6b50ff\"");
-                    return None;
-                }
-                Some(TapeSetting::MarginFill(literal.into_owned()))
-            }
+            "MarginFill" => self.margin_fill(value),
             "CursorBlink" => {
                 self.next();
                 if value.kind != TokenKind::Boolean {
@@ -116,6 +78,53 @@ impl<'a> TapeParser<'a, '_, '_> {
                 self.plain_setting(name, value)
             }
         }
+    }
+
+    /// Reports an unknown setting, and skips its name and its value.
+    fn refuse_setting(&mut self, name: Token<'a>) {
+        if !self.is_known(name.start) {
+            let known = VHS_SETTINGS.iter().chain(OWN_SETTINGS.iter()).copied();
+            let message = match name.kind {
+                TokenKind::End => "`Set` needs the name of a setting".to_owned(),
+                _ => format!("there is no setting `{}`", printable(&name.literal())),
+            };
+            match nearest_word(name.text, known) {
+                Some(near) => self.error_with_hint(name, message, format!("did you mean `{near}`?")),
+                None => self.error(name, message),
+            }
+        }
+        self.skip_value();
+        self.skip_value();
+    }
+
+    /// A time per key, in seconds unless a unit follows.
+    fn typing_speed(&mut self, name: Token<'a>, value: Token<'a>) -> Option<TapeSetting> {
+        self.next();
+        let unit = match (self.peek.kind, self.peek.text) {
+            (TokenKind::Unit, "ms" | "s") => {
+                self.next();
+                self.cur.text
+            }
+            _ => "s",
+        };
+        let time = TapeTime::parse(&format!("{}{unit}", value.literal()));
+        self.setting(name, value, time.map(TapeSetting::TypingSpeed))
+    }
+
+    /// A colour, or a file.
+    fn margin_fill(&mut self, value: Token<'a>) -> Option<TapeSetting> {
+        self.next();
+        let literal = value.literal();
+        if value.kind == TokenKind::Comment {
+            self.warn(value.start, value.end, "`#` begins a comment; quote the colour");
+        }
+        let hex = literal.strip_prefix('#');
+        if hex.is_some_and(|hex| hex.len() != 6 || !hex.bytes().all(|b| b.is_ascii_hexdigit())) {
+            let message = format!("`{}` is not a colour", printable(&literal));
+            self.error_with_hint(value, message, "for example \"#6b50ff\"");
+            return None;
+        }
+        Some(TapeSetting::MarginFill(literal.into_owned()))
     }
 
     /// A setting whose value is one token.

@@ -19,9 +19,9 @@ use crate::fs::atomic;
 const INDEX: &str = "index.json";
 /// The longest index that is read, in bytes.
 const INDEX_CAP: u64 = 256 << 20;
-/// The version of the index; another one is made again.
+/// The version of the index; an index of another version is rebuilt.
 const INDEX_VERSION: u32 = 1;
-/// How the name of an archived conversation ends.
+/// The suffix of an archived conversation's file.
 pub(super) const SUFFIX: &str = ".jsonl.zst";
 
 /// One archived conversation, as a list shows it.
@@ -34,7 +34,7 @@ pub struct ArchiveEntry {
     /// When the file was written, in nanoseconds since 1970.
     modified_ns: u64,
     pub conversation: ConversationId,
-    /// The directory below `projects` in which it lay.
+    /// The directory below `projects` that the conversation came from.
     pub project: String,
     pub archived_at: WallTime,
     /// The length of its transcript in bytes.
@@ -48,7 +48,7 @@ pub struct ArchiveEntry {
     /// What a list shows of it, as it was archived.
     #[serde(default)]
     pub summary: Value,
-    /// 0 for the one that is current; earlier ones, of which it does not have everything, count from 1.
+    /// 0 for the current archive; earlier ones whose content is not all in it count from 1.
     pub number: u32,
 }
 
@@ -90,7 +90,7 @@ struct Index {
     entries: Vec<ArchiveEntry>,
 }
 
-/// The conversation and the number in a file's name: `ID.jsonl.zst`, `ID.2.jsonl.zst`.
+/// Parses a file name: `ID.jsonl.zst`, `ID.2.jsonl.zst`.
 pub(super) fn name_of(file: &str) -> Option<(ConversationId, u32)> {
     let stem = file.strip_suffix(SUFFIX)?;
     match stem.split_once('.') {
@@ -99,8 +99,8 @@ pub(super) fn name_of(file: &str) -> Option<(ConversationId, u32)> {
     }
 }
 
-/// All archived conversations, in the order of their files, and why others cannot be read. Files that the
-/// index knows are not opened.
+/// All archived conversations, ordered by file, and why others cannot be read. Files that the index knows
+/// are not opened.
 pub(super) fn entries(archive: &Path) -> (Vec<ArchiveEntry>, Vec<super::ArchiveFailure>) {
     let known = read(archive);
     let before = known.len();
@@ -153,7 +153,7 @@ fn read(archive: &Path) -> Vec<ArchiveEntry> {
 fn write(archive: &Path, entries: &[ArchiveEntry]) {
     let index = Index { version: INDEX_VERSION, entries: entries.to_vec() };
     if let Ok(bytes) = serde_json::to_vec(&index) {
-        // Without it the next list takes longer.
+        // If this fails, only the next list takes longer.
         let _ = atomic::swap(&archive.join(INDEX), &bytes);
     }
 }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_which_conversation_and_which_of_several() {
+    fn file_names_contain_the_conversation_and_its_number() {
         let id = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
         let number = |name: &str| name_of(name).map(|(found, number)| (found.to_string(), number));
         assert_eq!(number(&format!("{id}.jsonl.zst")), Some((id.to_owned(), 0)));

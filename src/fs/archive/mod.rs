@@ -1,10 +1,10 @@
-//! The archive: a directory of this user's alone, with one file for each archived conversation
-//! (`core::archive`), in the same places as below Claude's `projects`: `PROJECT/ID.jsonl.zst`.
+//! The archive: a private directory with one file for each archived conversation (`core::archive`), in the
+//! same layout as Claude's `projects`: `PROJECT/ID.jsonl.zst`.
 //!
-//! Nothing is removed that was not read back and compared first ([`ArchiveStore::put`],
-//! [`ArchiveStore::remove_source`]). A process that is killed leaves the old state or the new one, because a
-//! conversation is where its transcript is: the transcript is the first file that is removed and the last
-//! that is restored. What else is left is the same on both sides, and the next run takes it up.
+//! Nothing is removed before the archived copy was read back and compared ([`ArchiveStore::put`],
+//! [`ArchiveStore::remove_source`]). A killed process leaves either the old state or the new one: a
+//! conversation is where its transcript is, and the transcript is the first file to be removed and the last
+//! to be restored. Leftovers are the same in both cases, and the next run cleans them up.
 
 mod index;
 mod pack;
@@ -34,7 +34,7 @@ use crate::core::archive::ArchiveError;
 /// Why a conversation was not archived or restored.
 #[derive(Debug, Error)]
 pub enum ArchiveFailure {
-    /// A file of the archive is damaged, or was not made by hopty.
+    /// A file of the archive is damaged, or hopty did not write it.
     #[error("{}: {why}", path.display())]
     Refused {
         path: PathBuf,
@@ -44,19 +44,19 @@ pub enum ArchiveFailure {
     /// A file could not be read or written.
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// A file changed while it was read, so that nothing was removed.
+    /// A file changed while it was read, so nothing was removed.
     #[error("{} changed while it was archived", .0.display())]
     Changed(PathBuf),
-    /// A file that would be overwritten.
-    #[error("{} is there already", .0.display())]
+    /// The file would be overwritten.
+    #[error("{} already exists", .0.display())]
     Exists(PathBuf),
-    /// What was archived is not what lies there.
+    /// The archived content differs from the file.
     #[error("{} differs from its archive", .0.display())]
     Differs(PathBuf),
     /// There is no transcript.
-    #[error("{} is not there", .0.display())]
+    #[error("{} does not exist", .0.display())]
     Missing(PathBuf),
-    /// The disk does not have the room.
+    /// The disk is full.
     #[error("{0}")]
     NoRoom(String),
 }

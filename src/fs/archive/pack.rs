@@ -21,7 +21,7 @@ const CHUNK: usize = 1 << 17;
 /// apart, and a reader needs as much memory as the window is long.
 const WINDOW_LOG: u32 = 24;
 
-/// How hard to compress.
+/// The compression level of zstd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArchiveLevel(pub i32);
 
@@ -37,11 +37,12 @@ pub(super) struct Packed {
     pub manifest: ArchiveManifest,
     /// The state of each file when it was read, in the order of the manifest.
     pub states: Vec<ReadState>,
-    /// The hash of the first bytes of a file, by its name: as many as an earlier archive has of it.
+    /// For each file by name: how many bytes an earlier archive has of it, and the hash of that many first
+    /// bytes.
     pub beginnings: HashMap<String, (u64, String)>,
 }
 
-/// Writes all files of a conversation, the manifest and the seal. `manifest` has no files yet.
+/// Writes all files of a conversation, the manifest and the seal. `manifest` must have no files yet.
 pub(super) fn pack(
     out: &mut File,
     to: &Path,
@@ -100,7 +101,7 @@ fn encoder<W: Write>(out: W, bytes: u64, level: ArchiveLevel) -> io::Result<Enco
     Ok(encoder)
 }
 
-/// The hash of everything, and of the first `mark` bytes.
+/// The hash of the whole file, and of its first `mark` bytes.
 struct Hashes {
     all: Sha256,
     bytes: u64,
@@ -122,7 +123,7 @@ impl Hashes {
     }
 }
 
-/// Counts what is written.
+/// Counts the bytes written.
 struct CountedWriter<W> {
     to: W,
     bytes: u64,

@@ -1,4 +1,4 @@
-//! Bringing an archived conversation back to its place.
+//! Restores an archived conversation.
 
 use std::fs::{self, FileTimes};
 use std::io::Write;
@@ -15,15 +15,15 @@ use crate::fs::file_error::FsError;
 use crate::fs::restore_target::restore_target;
 use crate::fs::{free_space, store_trace};
 
-/// Room that is left on the disk beside what is restored, in bytes.
+/// Space that must remain free on the disk, in bytes.
 const RESERVE: u64 = 16 << 20;
 
-/// Which times the files get.
+/// The modification times of restored files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestoreTimes {
-    /// Those that they had.
+    /// The original times.
     Original,
-    /// This moment: so that Claude's clean-up does not delete them at its next start.
+    /// The current time, so that Claude's clean-up does not delete the files at its next start.
     Now,
 }
 
@@ -32,20 +32,20 @@ pub struct RestoredConversation {
     pub transcript: PathBuf,
     /// How many files were written.
     pub written: usize,
-    /// How many were there already, with the same content.
+    /// How many files were already there with the same content.
     pub there: usize,
-    /// How many are never restored, because hooks wrote them for Claude's shell to read.
+    /// How many files are never restored, because hooks wrote them for Claude's shell to read.
     pub hook_scripts: usize,
 }
 
 impl ArchiveStore {
-    /// Restores a conversation, byte for byte, the transcript last. It stays in the archive. No file is
-    /// replaced: one that is there with the same content is left, and one with another content refuses all of
-    /// it before anything is written.
+    /// Restores a conversation byte for byte, the transcript last. It stays in the archive. No file is
+    /// replaced: a file with the same content is left alone, and one with another content aborts the
+    /// restore before anything is written.
     ///
     /// # Errors
-    /// When its transcript is there, a file differs, the archive is damaged, or the disk is full. The
-    /// conversation is then not there.
+    /// When its transcript exists, a file differs, the archive is damaged, or the disk is full. The
+    /// conversation is then not restored.
     pub fn restore(
         &self,
         archived: &ArchivedConversation,
@@ -65,11 +65,11 @@ impl ArchiveStore {
             atomic::private_dir(&self.claude)?;
         }
         if let Some(lack) =
-            free_space::lack(&self.claude, archived.manifest.total_bytes().saturating_add(RESERVE))
+            free_space::space_problem(&self.claude, archived.manifest.total_bytes().saturating_add(RESERVE))
         {
             return Err(ArchiveFailure::NoRoom(lack));
         }
-        // Everything that could refuse it comes first: hashes, kinds of directories, files that differ.
+        // All checks that can fail come first: hashes, kinds of directories, differing files.
         archived.verify()?;
         let mut missing = Vec::new();
         let hook_scripts = others.iter().filter(|file| file.is_hook_script()).count();
@@ -90,12 +90,12 @@ impl ArchiveStore {
         Ok(RestoredConversation { transcript: target, written, there, hook_scripts })
     }
 
-    /// Where a file belongs.
+    /// The path that a file is restored to.
     fn place(&self, file: &ArchivedFile) -> Result<PathBuf, ArchiveFailure> {
         Ok(restore_target(&self.claude, Path::new(&file.name))?)
     }
 
-    /// Whether a file with the archived content is there.
+    /// Whether the file exists with the archived content.
     fn is_there(
         &self,
         archived: &ArchivedConversation,
@@ -134,7 +134,7 @@ impl ArchiveStore {
             RestoreTimes::Now => None,
         };
         let times = FileTimes::new().set_modified(modified.unwrap_or_else(SystemTime::now));
-        // Never for others to write, whatever a manifest says, and always for the owner to read.
+        // Whatever the manifest says, others may never write it and the owner may always read it.
         let mode = fs::Permissions::from_mode(file.mode & 0o755 | 0o400);
         let set = out.set_permissions(mode).and_then(|()| out.set_times(times));
         set.map_err(FsError::io("write", at))?;
@@ -150,7 +150,7 @@ impl ArchiveStore {
     }
 }
 
-/// Creates the directories from `top`, which is there, down to `dir`.
+/// Creates the directories from `top`, which exists, down to `dir`.
 fn make_dirs(top: &Path, dir: &Path) -> Result<(), ArchiveFailure> {
     let mut at = top.to_owned();
     for part in dir.strip_prefix(top).into_iter().flat_map(Path::components) {

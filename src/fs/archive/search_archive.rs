@@ -1,5 +1,5 @@
-//! Searching the archive as it lies: an archived transcript is unpacked while it is read, and after it those
-//! of its sub-agents, one at a time.
+//! Searches the archive in place: a transcript is unpacked while it is read, followed by those of its
+//! sub-agents, one at a time.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -44,12 +44,12 @@ impl TranscriptSource for ArchivedTranscript {
     }
 }
 
-/// The lines of an archived transcript, and then those of its sub-agents. There may be thousands of them, so
-/// that only one is open.
+/// The lines of an archived transcript, then those of its sub-agents. There may be thousands of sub-agents,
+/// so only one is open at a time.
 struct TranscriptWithAgents {
     archived: ArchivedConversation,
     reader: ArchivedReader,
-    /// Those that are still to be read.
+    /// The sub-agents that are still to be read.
     agents: std::vec::IntoIter<ArchivedFile>,
 }
 

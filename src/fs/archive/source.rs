@@ -1,4 +1,4 @@
-//! A conversation as it lies below Claude's directory: its transcript, and what belongs to it.
+//! A conversation below Claude's directory: its transcript and the files that belong to it.
 
 use std::fs::{self, File, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -16,13 +16,12 @@ use crate::sys::safe_file::{self, FileRule};
 pub struct SourceFile {
     /// Its path below Claude's directory.
     pub name: String,
-    /// Where it lies.
     pub path: PathBuf,
-    /// Other conversations may use it, too: it is archived and never removed.
+    /// Whether other conversations may use it, too. A shared file is archived but never removed.
     pub is_shared: bool,
 }
 
-/// What a file was when it was looked at: if this has not changed, its content has not, either.
+/// Metadata of a file: as long as it is unchanged, so is the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReadState {
     pub device: u64,
@@ -44,7 +43,7 @@ impl ReadState {
     }
 }
 
-/// When a file was written last, in nanoseconds since 1970.
+/// A modification time, in nanoseconds since 1970.
 pub(super) fn modified_ns(meta: &Metadata) -> u64 {
     let since = meta.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
     since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0)
@@ -54,20 +53,20 @@ pub(super) fn modified_ns(meta: &Metadata) -> u64 {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchiveSource {
     pub conversation: ConversationId,
-    /// The directory below `projects` in which it lies.
+    /// Its directory below `projects`.
     pub project: String,
-    /// Its files: the transcript, then the others in the order of their names.
+    /// Its files: the transcript first, then the others by name.
     pub files: Vec<SourceFile>,
-    /// What lies beside it and is not archived, because it is not a plain file of this user, or its name is
-    /// not text.
+    /// Files that are not archived because they are not plain files of this user, or their names are not
+    /// text.
     pub skipped: Vec<PathBuf>,
 }
 
 impl ArchiveSource {
-    /// The conversation with these files, which lies in `claude/projects/PROJECT`.
+    /// The conversation with these files, in `claude/projects/PROJECT`.
     ///
     /// # Errors
-    /// When the transcript is not there, is not a plain file of this user, or lies elsewhere.
+    /// When the transcript is missing, is not a plain file of this user, or is somewhere else.
     pub fn of(claude: &Path, found: &ConversationFiles) -> Result<Self, ArchiveFailure> {
         let path = &found.transcript.path;
         let missing = || ArchiveFailure::Missing(path.clone());
@@ -89,8 +88,8 @@ impl ArchiveSource {
             files: Vec::new(),
             skipped: found.odd.clone(),
         };
-        // Hooks write the scripts in `session-env` again, and Claude's shell would run what an archive
-        // brings.
+        // Hooks rewrite the scripts in `session-env`, and Claude's shell would run whatever an archive
+        // restores there.
         for file in found.files.iter().filter(|file| file.role != FileRole::SessionEnv) {
             let is_own = fs::symlink_metadata(&file.path)
                 .is_ok_and(|meta| safe_file::check(&file.path, &meta, FileRule::own(u64::MAX)).is_ok());
@@ -111,12 +110,11 @@ impl ArchiveSource {
         Ok(source)
     }
 
-    /// The transcript's path.
     pub fn transcript(&self) -> &Path {
         self.files.first().map_or(Path::new(""), |file| &file.path)
     }
 
-    /// Whether it has exactly the files of a manifest, with the same lengths and times.
+    /// Whether a manifest lists exactly these files, with the same lengths and times.
     pub(super) fn looks_like(&self, manifest: &ArchiveManifest) -> bool {
         let archived = manifest.by_name();
         self.files.len() == manifest.restored().count()
@@ -129,7 +127,7 @@ impl ArchiveSource {
     }
 }
 
-/// Opens a file of a conversation, and tells its state.
+/// Opens a file of a conversation, and returns its state.
 pub(super) fn open(path: &Path) -> Result<(File, ReadState), ArchiveFailure> {
     let file = safe_file::open(path, FileRule::own(u64::MAX)).map_err(FsError::from)?;
     let file = file.ok_or_else(|| ArchiveFailure::Missing(path.to_owned()))?;
@@ -137,7 +135,7 @@ pub(super) fn open(path: &Path) -> Result<(File, ReadState), ArchiveFailure> {
     Ok((file, ReadState::of(&meta)))
 }
 
-/// The state of what lies at a path now; `None` if nothing does.
+/// The current state of a path; `None` if nothing is there.
 pub(super) fn state_at(path: &Path) -> Option<ReadState> {
     fs::symlink_metadata(path).ok().map(|meta| ReadState::of(&meta))
 }

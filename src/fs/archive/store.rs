@@ -1,6 +1,6 @@
-//! Putting conversations into the archive, and taking away what was put there.
+//! Archives conversations, and removes their originals.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,29 +23,28 @@ use crate::fs::store_trace;
 
 /// How long to wait for another process that archives or restores.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// How many archives of one conversation are kept beside the current one at most.
+/// The most archives of one conversation that are kept beside the current one.
 const BESIDE: u32 = 1000;
 
-/// What was in the archive of the conversation before.
+/// What happened to an earlier archive of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replaced {
     Nothing,
-    /// An earlier one, of which the new one has everything.
+    /// The new archive has everything that the earlier one had.
     Earlier,
-    /// One that does not lie in the new one: it stays, under this path.
+    /// The new archive lacks some of its content: the earlier one is kept under this path.
     Beside(PathBuf),
-    /// The very same: nothing was written.
+    /// It is identical: nothing was written.
     Same,
 }
 
-/// A conversation that is in the archive, as it lies below Claude's directory.
+/// An archived conversation.
 #[derive(Debug)]
 pub struct Archived {
     pub path: PathBuf,
     /// Its length in bytes.
     pub packed_bytes: u64,
     pub manifest: ArchiveManifest,
-    /// What was there before.
     pub replaced: Replaced,
     states: Vec<ReadState>,
 }
@@ -59,7 +58,7 @@ pub struct ArchiveStore {
 }
 
 impl ArchiveStore {
-    /// The archive in `dir` of the conversations below `claude`. Nothing is created yet.
+    /// The archive in `dir` of the conversations below `claude`. Creates nothing.
     #[must_use]
     pub fn new(dir: &Path, claude: &Path) -> Self {
         ArchiveStore {
@@ -70,7 +69,7 @@ impl ArchiveStore {
         }
     }
 
-    /// The same with another level of compression.
+    /// The same store with another compression level.
     #[must_use]
     pub fn at_level(mut self, level: ArchiveLevel) -> Self {
         self.level = level;
@@ -81,7 +80,7 @@ impl ArchiveStore {
         &self.dir
     }
 
-    /// All archived conversations, in the order of their files, and why others cannot be read.
+    /// All archived conversations, ordered by file, and why others cannot be read.
     pub fn entries(&self) -> (Vec<ArchiveEntry>, Vec<ArchiveFailure>) {
         index::entries(&self.dir)
     }
@@ -98,7 +97,8 @@ impl ArchiveStore {
         self.dir.join(project).join(format!("{conversation}{SUFFIX}"))
     }
 
-    /// Whether the archive has the conversation as it is, by lengths and times. Nothing is unpacked.
+    /// Whether the archive has the conversation in its current state, judged by lengths and times. Unpacks
+    /// nothing.
     pub fn has(&self, source: &ArchiveSource) -> bool {
         let path = self.path_of(&source.project, &source.conversation);
         ArchivedConversation::open(&path, &self.limits).is_ok_and(|held| source.looks_like(&held.manifest))
@@ -109,13 +109,12 @@ impl ArchiveStore {
         Ok(FileLock::take(&self.dir.join(".lock"), LOCK_WAIT)?)
     }
 
-    /// Puts a conversation into the archive, reads it back and compares it. The conversation itself is only
-    /// read. An earlier archive of it is replaced if the new one has everything that it has, and kept beside
-    /// it otherwise.
+    /// Archives a conversation, reads it back and compares it. The original is only read. An earlier
+    /// archive is replaced if the new one has all of its content, and otherwise kept beside it.
     ///
     /// # Errors
-    /// When a file changes meanwhile, or cannot be read or written, or what was written differs from what was
-    /// read. The archive is then as it was.
+    /// When a file changes meanwhile, cannot be read or written, or the written content differs. The
+    /// archive is then unchanged.
     pub fn put(
         &self,
         source: &ArchiveSource,
@@ -153,38 +152,38 @@ impl ArchiveStore {
         store_trace::synced(temp.path());
         atomic::forget_cached(temp.as_file());
         let written = temp.reopen().map_err(FsError::io("open", &path))?;
-        let written = ArchivedConversation::read(&path, written, &self.limits)?;
-        if written.manifest.files != packed.manifest.files {
-            return Err(ArchiveFailure::Differs(path));
-        }
-        written.verify()?;
+        let packed_bytes = self.read_back(&path, written, &packed.manifest)?;
         let begins = |name: &str, bytes: u64, sha256: &str| {
             packed.beginnings.get(name).is_some_and(|(of, hash)| *of == bytes && hash == sha256)
         };
         let replaced = match before {
             _ if earlier.is_none() => Replaced::Nothing,
             Some(before) if packed.manifest.covers(before, begins) => Replaced::Earlier,
-            _ => Replaced::Beside(self.keep_beside(&path, &source.conversation)?),
+            _ => Replaced::Beside(self.keep_copy(&path, &source.conversation)?),
         };
         store_trace::renamed(temp.path(), &path);
         temp.persist(&path).map_err(|failed| FsError::io("rename to", &path)(failed.error))?;
         atomic::sync_dir(&dir)?;
-        Ok(Archived {
-            path,
-            packed_bytes: written.packed_bytes,
-            manifest: packed.manifest,
-            replaced,
-            states: packed.states,
-        })
+        Ok(Archived { path, packed_bytes, manifest: packed.manifest, replaced, states: packed.states })
+    }
+
+    /// Compares the written archive with what was packed; returns its length in bytes.
+    fn read_back(&self, path: &Path, file: File, manifest: &ArchiveManifest) -> Result<u64, ArchiveFailure> {
+        let written = ArchivedConversation::read(path, file, &self.limits)?;
+        if written.manifest.files != manifest.files {
+            return Err(ArchiveFailure::Differs(path.to_owned()));
+        }
+        written.verify()?;
+        Ok(written.packed_bytes)
     }
 
     /// Gives the archive at `path` a second name, under which it stays.
-    fn keep_beside(&self, path: &Path, conversation: &ConversationId) -> Result<PathBuf, ArchiveFailure> {
+    fn keep_copy(&self, path: &Path, conversation: &ConversationId) -> Result<PathBuf, ArchiveFailure> {
         for number in 1..BESIDE {
             let beside = path.with_file_name(format!("{conversation}.{number}{SUFFIX}"));
-            match atomic::keep_beside(path, &beside) {
+            match atomic::keep_copy(path, &beside) {
                 Ok(()) => return Ok(beside),
-                // One that was killed between this and the next step has kept it already.
+                // A process that was killed after this step has already kept it.
                 Err(_) if is_one_file(path, &beside) => return Ok(beside),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(FsError::io("keep", path)(error).into()),
@@ -193,12 +192,12 @@ impl ArchiveStore {
         Err(ArchiveFailure::Exists(path.to_owned()))
     }
 
-    /// Removes a conversation from Claude's directory: exactly the files that are in the archive, the
-    /// transcript first. The caller has made sure that nobody has it open.
+    /// Removes exactly the archived files of a conversation from Claude's directory, the transcript first.
+    /// The caller must have checked that nobody has it open.
     ///
     /// # Errors
-    /// When a file has changed since it was archived: then nothing was removed. When the transcript cannot be
-    /// removed: the same. When another one cannot: what is left belongs to no conversation.
+    /// When a file has changed since it was archived, or the transcript cannot be removed: then nothing was
+    /// removed. When another file cannot be removed: the leftovers belong to no conversation.
     pub fn remove_source(&self, archived: &Archived, source: &ArchiveSource) -> Result<(), ArchiveFailure> {
         let _lock = self.lock()?;
         let files = source.files.iter().zip(&archived.states);
@@ -218,11 +217,11 @@ impl ArchiveStore {
         Ok(())
     }
 
-    /// Removes the directories that are empty now, the deepest first.
+    /// Removes directories that are now empty, the deepest first.
     fn remove_empty(&self, source: &ArchiveSource) {
         let mut dirs: Vec<PathBuf> = Vec::new();
         for file in source.files.iter().skip(1) {
-            // A directory of the conversation has its id in the path; `tasks` itself is not touched.
+            // A conversation's directory has its id in the path; `tasks` itself is kept.
             let own = Path::new(&file.name).ancestors().skip(1);
             let id = source.conversation.as_str();
             dirs.extend(
@@ -233,7 +232,7 @@ impl ArchiveStore {
         dirs.sort_by_key(|dir| std::cmp::Reverse(dir.components().count()));
         dirs.dedup();
         for dir in dirs {
-            // One with something else in it stays.
+            // A directory that is not empty stays.
             let _ = fs::remove_dir(dir);
         }
     }
@@ -254,13 +253,13 @@ impl ArchiveStore {
     }
 }
 
-/// Whether two names lead to one file.
+/// Whether two paths are the same file.
 fn is_one_file(path: &Path, other: &Path) -> bool {
     let file = |path: &Path| fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
     file(path).is_some_and(|one| file(other) == Some(one))
 }
 
-/// The states of the files of a conversation if each has the content that is archived, which is read, too.
+/// The states of the conversation's files if their content is archived; reads all of them.
 fn same(held: &ArchivedConversation, source: &ArchiveSource) -> Option<Vec<ReadState>> {
     held.verify().ok()?;
     let archived = held.manifest.by_name();

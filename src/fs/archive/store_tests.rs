@@ -1,4 +1,4 @@
-//! The archive as it is used: put, read back, removed, restored; killed at every step; damaged and hostile.
+//! The archive in use: archive, read back, remove, restore; killed at every step; damaged and hostile.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -18,8 +18,7 @@ const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 const NOW: WallTime = WallTime(1_795_000_000_000);
 const PART: &str = "HOPTY_TEST_ARCHIVE_PART";
 
-/// A home with one conversation that has a transcript, a sub-agent, a tool result, a task and an old todo
-/// list.
+/// A home with one conversation: a transcript, a sub-agent, a tool result, a task and an old todo list.
 struct Home {
     dir: PathBuf,
 }
@@ -175,7 +174,7 @@ fn an_archive_is_replaced_only_by_one_that_has_everything() {
     assert!(numbers.contains(&0) && numbers.contains(&1));
     let kept = ArchivedConversation::open(&beside, &ArchiveLimits::default()).unwrap();
     assert_eq!(kept.manifest.files[0].bytes, grown.len() as u64);
-    // A file of it that is gone is a loss, too.
+    // A file that is gone is a loss, too.
     fs::remove_file(home.claude().join(format!("tasks/{ID}/1.json"))).unwrap();
     assert!(matches!(home.put().replaced, Replaced::Beside(_)));
 }
@@ -192,13 +191,13 @@ fn a_damaged_archive_is_kept_beside_the_new_one() {
 }
 
 #[test]
-fn what_changed_since_it_was_archived_is_not_removed() {
+fn a_file_that_changed_since_it_was_archived_is_not_removed() {
     let (_dir, home) = home();
     let (archived, source) = (home.put(), home.source());
     home.file(&format!("tasks/{ID}/1.json"), "{\"id\":2}", 2);
     let inode = |path: &Path| fs::metadata(path).unwrap().ino();
     let before = (home.files(), inode(&home.transcript()));
-    // The same length and the same time, but another content: a program that keeps times was at work.
+    // Same length and time but other content: some program preserves times.
     home.file(&format!("tasks/{ID}/2.json"), "", 2);
     fs::rename(
         home.claude().join(format!("tasks/{ID}/2.json")),
@@ -258,7 +257,7 @@ fn restoring_replaces_nothing_and_follows_no_link() {
     home.file(&format!("tasks/{ID}/1.json"), "{\"id\":1}", 2);
     assert_eq!(home.restore().unwrap().there, 1);
     assert_eq!(home.files(), before);
-    // A directory that leads elsewhere.
+    // A directory that leads somewhere else.
     let archived = home.put();
     home.store().remove_source(&archived, &home.source()).unwrap();
     fs::create_dir(dir.path().join("else")).unwrap();
@@ -283,7 +282,7 @@ fn every_cut_and_every_changed_byte_is_noticed_and_restores_nothing() {
         assert!(matches!(restored, Err(ArchiveFailure::Refused { .. })), "{about}: {restored:?}");
         assert_eq!(home.files(), vec![], "{about}");
     };
-    // A prime step in the large part, and every byte of the end.
+    // Steps of a prime in the large part, and every byte of the end.
     let steps = (0..whole.len()).step_by(97).chain(whole.len().saturating_sub(300)..whole.len());
     for n in steps.clone() {
         check(&whole[..n], &format!("cut at {n}"));
@@ -295,7 +294,7 @@ fn every_cut_and_every_changed_byte_is_noticed_and_restores_nothing() {
         fs::write(&at, &bad).unwrap();
         let read = ArchivedConversation::open(&at, &limits);
         if read.is_ok_and(|bad| home.store().restore(&bad, RestoreTimes::Original).is_ok()) {
-            // zstd has bits that say nothing, such as the kind of an empty block.
+            // zstd has bits without a meaning, such as the kind of an empty block.
             assert_eq!(home.files(), before, "changed at {n}");
             fs::remove_dir_all(home.claude()).unwrap();
             meaningless += 1;
@@ -309,7 +308,7 @@ fn every_cut_and_every_changed_byte_is_noticed_and_restores_nothing() {
     check(&vec![0; 100_000], "zeros");
 }
 
-/// An archive with these files, made by hand: the content, and how long the manifest says that it is.
+/// An archive with these files, made by hand: content, and the length that the manifest claims.
 fn by_hand(path: &Path, files: &[(&str, &[u8], u64)]) {
     let mut bytes = Vec::new();
     let mut manifest = ArchiveManifest::new(ID.parse().unwrap(), "-home-u-web".to_owned(), NOW, json!({}));
@@ -356,7 +355,7 @@ fn hostile_archives_are_refused_and_write_nothing() {
         assert_eq!(home.files(), vec![], "{about}");
         assert!(!dir.path().join("planted").exists());
     }
-    // The same form with nothing wrong in it: modes that give rights away are not taken over.
+    // The same archive, but valid: modes that grant rights to others are not restored.
     by_hand(&at, &[(transcript.as_str(), b"{}\n", 3)]);
     let good = ArchivedConversation::open(&at, &ArchiveLimits::default()).unwrap();
     home.store().restore(&good, RestoreTimes::Original).unwrap();
@@ -376,7 +375,7 @@ fn scripts_of_hooks_are_neither_archived_nor_restored() {
     home.store().remove_source(&archived, &home.source()).unwrap();
     assert!(home.claude().join(&script).exists(), "it is not in the archive, so that it stays");
     fs::remove_dir_all(home.claude().join("session-env")).unwrap();
-    // An archive of an older version, or somebody else's.
+    // An archive of an older version, or of another program.
     let (at, transcript) = (dir.path().join("old.zst"), format!("projects/-home-u-web/{ID}.jsonl"));
     by_hand(&at, &[(transcript.as_str(), b"{}\n", 3), (script.as_str(), b"touch planted", 13)]);
     let old = ArchivedConversation::open(&at, &ArchiveLimits::default()).unwrap();
@@ -418,7 +417,7 @@ fn a_kill_while_an_earlier_one_is_kept_beside_keeps_it_once() {
     home.put();
     let path = home.archived().path().to_owned();
     let beside = path.with_file_name(format!("{ID}.1.jsonl.zst"));
-    // As it is after a kill right behind this step.
+    // The state after a kill right after this step.
     fs::hard_link(&path, &beside).unwrap();
     home.file(&format!("projects/-home-u-web/{ID}.jsonl"), "{\"another\":1}\n", 9);
     assert_eq!(home.put().replaced, Replaced::Beside(beside.clone()));
@@ -472,7 +471,7 @@ fn part() {
     }
 }
 
-/// Runs a part until its step; whether it was ended there.
+/// Runs a part up to its step; returns whether it was ended there.
 fn ended_at(home: &Home, what: &str, step: usize) -> bool {
     let part = format!("{}\n{what}\n{step}", home.dir.display());
     store_trace::is_ended_at_step("fs::archive::store_tests::part", (PART, &part))
@@ -493,7 +492,7 @@ fn a_kill_at_any_step_leaves_the_old_state_or_the_new_one() {
         steps += 1;
         if home.transcript().exists() {
             assert!(is_whole(&home), "archiving, step {step}: the old state is not whole");
-            // The next run does all of it.
+            // The next run does everything.
             let (archived, source) = (home.put(), home.source());
             home.store().remove_source(&archived, &source).unwrap();
             assert_eq!(home.files(), vec![]);

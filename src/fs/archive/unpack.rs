@@ -1,4 +1,4 @@
-//! Reading an archived conversation, which may be damaged or made to do harm.
+//! Reads an archived conversation, which may be damaged or malicious.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -18,9 +18,9 @@ use crate::sys::safe_file::{self, FileRule};
 
 /// The largest window that is unpacked, as a power of two: 128 MiB, as `zstdcat` does.
 const WINDOW_LOG_MAX: u32 = 27;
-/// How much of what is packed is read at a time, in bytes.
+/// How many packed bytes are read at a time.
 const INPUT: usize = 1 << 17;
-/// How much of the end is read at first, in bytes: most manifests are shorter.
+/// How much of the end is read first, in bytes: most manifests are shorter.
 const END: u64 = 8 << 10;
 
 /// An archived conversation whose manifest was read and checked.
@@ -34,7 +34,7 @@ pub struct ArchivedConversation {
 }
 
 impl ArchivedConversation {
-    /// Opens one. Only the manifest is read.
+    /// Opens an archived conversation. Only the manifest is read.
     ///
     /// # Errors
     /// When it is not a file of this user, is cut off or damaged, or exceeds a limit.
@@ -68,12 +68,11 @@ impl ArchivedConversation {
         Ok(ArchivedConversation { path: path.to_owned(), file, packed_bytes: total, manifest })
     }
 
-    /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The content of one of its files, unpacked as it is read: never more than the manifest says.
+    /// The content of one file, unpacked while it is read: never more than the manifest states.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -85,10 +84,10 @@ impl ArchivedConversation {
         Ok(ArchivedReader { packed, unpacker, left: file.bytes, name: file.name.clone() })
     }
 
-    /// Passes one of its files on in parts, and compares its length and its hash at the end.
+    /// Passes one file in chunks to `part`, and checks its length and hash at the end.
     ///
     /// # Errors
-    /// When they differ from the manifest's, it cannot be unpacked, or `part` fails.
+    /// When they differ from the manifest, it cannot be unpacked, or `part` fails.
     pub fn checked(
         &self,
         file: &ArchivedFile,
@@ -117,10 +116,10 @@ impl ArchivedConversation {
         Ok(())
     }
 
-    /// Reads all of it and compares lengths and hashes.
+    /// Reads everything and checks lengths and hashes.
     ///
     /// # Errors
-    /// The first thing that differs from the manifest.
+    /// The first difference from the manifest.
     pub fn verify(&self) -> Result<(), ArchiveFailure> {
         self.manifest.files.iter().try_for_each(|file| self.checked(file, |_| Ok(())))
     }
@@ -135,7 +134,7 @@ pub struct ArchivedReader {
 }
 
 impl ArchivedReader {
-    /// Whether its frame fills the place that the manifest gives it.
+    /// Whether the frame fills the space that the manifest assigns to it.
     fn is_at_end(&self) -> bool {
         self.unpacker.is_done && self.unpacker.input().is_empty() && self.packed.at == self.packed.end
     }
@@ -150,7 +149,7 @@ impl Drop for ArchivedReader {
 impl Read for ArchivedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
-            // The end of the frame has its checksum; one more byte is more than the manifest says.
+            // The end of the frame has its checksum; one more byte would be more than the manifest states.
             let mut more = [0; 1];
             return match self.unpacker.read(&mut self.packed, &mut more)? {
                 0 => Ok(0),
@@ -167,10 +166,10 @@ impl Read for ArchivedReader {
     }
 }
 
-/// Unpacks one zstd frame. Each thread keeps one for its next file: the pages of a fresh window cost as much
-/// as what is unpacked into them.
+/// Unpacks one zstd frame. Each thread reuses its unpacker for the next file: faulting in a fresh window
+/// costs as much as unpacking into it.
 struct FrameUnpacker {
-    /// `None` once it is kept.
+    /// `None` once it was returned for reuse.
     context: Option<DCtx<'static>>,
     buffer: Vec<u8>,
     /// The part of `buffer` that is still to be unpacked.
@@ -205,7 +204,7 @@ impl FrameUnpacker {
         }
     }
 
-    /// What was read and is not unpacked yet.
+    /// Input that was read but not yet unpacked.
     fn input(&self) -> &[u8] {
         &self.buffer[self.at..self.end]
     }
@@ -237,7 +236,7 @@ fn zstd_error(code: zstd_safe::ErrorCode) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, zstd_safe::get_error_name(code))
 }
 
-/// A part of a file, read at its own position.
+/// A range of a file, read at its own position.
 struct Window {
     file: File,
     at: u64,

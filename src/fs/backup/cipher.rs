@@ -7,43 +7,43 @@ use age::secrecy::SecretString;
 use super::BackupFailure;
 use crate::fs::package::PackageFailure;
 
-/// How every encrypted backup begins.
+/// The first bytes of every encrypted backup.
 const AGE: &[u8] = b"age-encryption.org/";
-/// The longest head of an encrypted backup that is read, in bytes: enough for 600 keys. It is read before
-/// anything proves who wrote it.
+/// The longest header that is read, in bytes: enough for 600 keys. It is read before anything authenticates
+/// it.
 const HEAD: u64 = 64 << 10;
-/// How the last line of the head begins, after the newline of the one before.
+/// The start of the header's last line, with the newline before it.
 const HEAD_END: &[u8] = b"\n---";
-/// The most work that a passphrase may cost, as a power of two: 256 MiB of memory and some seconds.
+/// The highest work factor of a passphrase that is accepted, as a power of two: 256 MiB of memory and some
+/// seconds.
 const WORK_MOST: u8 = 18;
-/// The work that it costs here. Unoptimized builds, which only tests use, would take a minute for all of it.
+/// The work factor of new backups. Unoptimized builds, which only tests use, would take a minute.
 const WORK: u8 = if cfg!(debug_assertions) { 10 } else { WORK_MOST };
 
-/// For whom a backup is encrypted.
+/// How a backup is encrypted.
 pub enum BackupCipher {
-    /// For nobody: it is not encrypted.
     None,
-    /// For those who know the passphrase.
+    /// With a passphrase.
     Passphrase(String),
-    /// For those who have the key of one of these public keys (`age1...`).
+    /// To one of these public keys (`age1...`).
     Recipients(Vec<String>),
 }
 
-/// What opens an encrypted backup.
+/// How to decrypt a backup.
 pub enum BackupKey {
     None,
     Passphrase(String),
-    /// The text of a file with keys, as `age-keygen` writes it.
+    /// The text of a key file, as `age-keygen` writes it.
     Identities(String),
 }
 
-/// Whether what begins with these bytes is encrypted.
+/// Whether a file that starts with these bytes is encrypted.
 pub fn is_encrypted(begin: &[u8]) -> bool {
     begin.starts_with(AGE)
 }
 
 impl BackupCipher {
-    /// What opens it again, where this process can.
+    /// The key that decrypts the backup again, if this process has it.
     pub(super) fn key(&self) -> Option<BackupKey> {
         match self {
             BackupCipher::None => Some(BackupKey::None),
@@ -52,7 +52,7 @@ impl BackupCipher {
         }
     }
 
-    /// What encrypts everything that is written to it; `None` where nothing is encrypted.
+    /// An encrypting writer around `output`; the output itself if nothing is encrypted.
     pub(super) fn writer<W: Write>(
         &self,
         out: W,
@@ -71,7 +71,7 @@ impl BackupCipher {
                     .iter()
                     .map(|key| {
                         key.parse::<age::x25519::Recipient>()
-                            .map_err(|why| failed(format!("{key:?} is no public key of age: {why}")))
+                            .map_err(|why| failed(format!("{key:?} is not a public key of age: {why}")))
                     })
                     .collect::<Result<Vec<_>, _>>()?;
                 let keys = keys.iter().map(|key| key as &dyn age::Recipient);
@@ -84,14 +84,14 @@ impl BackupCipher {
 }
 
 impl BackupKey {
-    /// What decrypts everything that is read from it.
+    /// A decrypting reader around `input`.
     pub(super) fn reader<'a>(&self, mut input: impl Read + 'a) -> Result<Box<dyn Read + 'a>, BackupFailure> {
         let failed = |why: String| BackupFailure::Key(why);
         let mut begin = Vec::new();
         let read = input.by_ref().take(HEAD).read_to_end(&mut begin);
         read.map_err(|error| BackupFailure::from(PackageFailure::Input(error)))?;
         if memchr::memmem::find(&begin, HEAD_END).is_none() {
-            return Err(failed("it cannot be decrypted: its head has no end".to_owned()));
+            return Err(failed("it cannot be decrypted: its header is incomplete".to_owned()));
         }
         let input = BufReader::new(Cursor::new(begin).chain(input));
         let decryptor = age::Decryptor::new_buffered(input)
@@ -103,7 +103,7 @@ impl BackupKey {
                      {required}, at most {WORK_MOST})"
                 ));
             }
-            // age puts invisible marks around what it fills in.
+            // age puts invisible marks around the values in its messages.
             let why = why.to_string().replace('\n', " ").replace(['\u{2068}', '\u{2069}'], "");
             failed(format!("it cannot be decrypted with this passphrase or key: {why}"))
         };
@@ -132,7 +132,7 @@ impl BackupKey {
     }
 }
 
-/// Ends an encrypted stream.
+/// Writes the end of an encrypted stream.
 pub(super) fn finish<W: Write>(stream: age::stream::StreamWriter<W>) -> io::Result<W> {
     stream.finish()
 }

@@ -10,16 +10,16 @@ use crate::core::package::PackageName;
 use crate::fs::paths::Paths;
 use crate::sys::safe_file::{self, FileRule};
 
-/// How deep directories are looked into.
+/// How deep directories are searched.
 const DEPTH: usize = 24;
 
 #[derive(Debug, Default)]
 pub(super) struct Collected {
-    /// The files, by name.
+    /// The files, with their names in the backup.
     pub files: Vec<(PackageName, PathBuf)>,
     /// Credentials and keys.
     pub secrets: Vec<PathBuf>,
-    /// What is no plain file of this user, or has a name that is not text.
+    /// Paths that are not plain files of this user, or whose names are not text.
     pub odd: Vec<PathBuf>,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn collect(paths: &Paths) -> Collected {
         for entry in part.entries() {
             found.add(&dir.join(entry), &format!("{}/{entry}", part.word()), DEPTH);
         }
-        // What lies beside them and is left out is told.
+        // Files beside them are left out and reported.
         for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
             if entry.file_name().to_str().is_some_and(is_secret) {
                 found.secrets.push(entry.path());
@@ -45,8 +45,8 @@ pub(super) fn collect(paths: &Paths) -> Collected {
 impl Collected {
     fn add(&mut self, path: &Path, name: &str, depth: usize) {
         let Ok(mut meta) = fs::symlink_metadata(path) else { return };
-        // In place of a directory at the top there may be a link of the person's own: `projects` on another
-        // disk, `commands` among files that are kept elsewhere.
+        // At the top, the person may have a link: `projects` on another disk, `commands` in a repository of
+        // dotfiles.
         if depth == DEPTH
             && meta.is_symlink()
             && let Ok(there) = fs::metadata(path)

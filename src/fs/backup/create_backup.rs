@@ -1,4 +1,4 @@
-//! Making a backup.
+//! Creates a backup.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,8 +19,8 @@ use crate::fs::paths::Paths;
 use crate::fs::{atomic, store_trace};
 use crate::sys::safe_file::{self, FileRule};
 
-/// Files up to this length that do not only grow are kept in memory between hashing and packing, in bytes: a
-/// session may write them again in the meantime.
+/// Files up to this length that do not only grow are kept in memory between hashing and packing, in bytes:
+/// a session may rewrite them in between.
 const SMALL: u64 = 256 << 10;
 /// How much is kept in memory at most, in bytes.
 const BACKUP_MEMORY_MAX: usize = 64 << 20;
@@ -36,17 +36,17 @@ pub struct BackupReport {
     pub bytes: u64,
     /// Credentials and keys that were left out.
     pub secrets: Vec<PathBuf>,
-    /// What else was left out: links, devices, files of others.
+    /// Other files that were left out: links, devices, files of other users.
     pub odd: Vec<PathBuf>,
-    /// Whether it was read back; one that only others can decrypt was not.
+    /// Whether it was read back. A backup that only others can decrypt was not.
     pub was_read_back: bool,
 }
 
-/// Writes a backup to `path`, which must not exist, readable by this user alone.
+/// Writes a backup to `path`, which must not exist, readable only by this user.
 ///
 /// # Errors
-/// When a file cannot be read or changes meanwhile, the backup cannot be written, or differs when it is read
-/// back. Nothing is then at `path`.
+/// When a file cannot be read or changes meanwhile, the backup cannot be written, or reads back
+/// differently. Nothing is left at `path` then.
 pub fn create(
     paths: &Paths,
     path: &Path,
@@ -57,34 +57,14 @@ pub fn create(
         return Err(BackupFailure::Exists(path.to_owned()));
     }
     let found = collect(paths);
-    let mut kept = HashMap::new();
-    let (mut files, mut held) = (Vec::new(), 0);
-    let mut places: HashMap<String, PathBuf> = HashMap::new();
-    for (name, path) in &found.files {
-        // A file that is gone meanwhile is not part of what is kept.
-        let Some(Described { file, content }) = describe(name, path, &mut held)? else { continue };
-        if let Some(content) = content {
-            kept.insert(name.to_string(), content);
-        }
-        places.insert(name.to_string(), path.clone());
-        files.push(file);
-    }
+    let (files, sources) = describe_all(&found.files)?;
     let created_ms = u64::try_from(now.0).unwrap_or(0);
     let info = json!({"claude": paths.claude, "home": paths.home});
     let manifest = PackageManifest::new(PackageKind::Backup, created_ms, info, files);
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     atomic::sweep_older(dir, atomic::LEFT_OVER);
     let mut temp = atomic::temporary_in(dir)?;
-    let open = |file: &PackageFile| -> Result<Box<dyn Read>, FsError> {
-        if let Some(content) = kept.get(file.name.as_str()) {
-            return Ok(Box::new(Cursor::new(content.clone())));
-        }
-        let path = places.get(file.name.as_str()).map_or(Path::new(""), PathBuf::as_path);
-        let opened = safe_file::open(path, FileRule::own(u64::MAX))?;
-        let opened = opened.ok_or_else(|| FsError::io("open", path)(io::ErrorKind::NotFound.into()))?;
-        // A transcript may have grown: its beginning is what was hashed.
-        Ok(Box::new(opened.take(file.bytes)))
-    };
+    let open = |file: &PackageFile| sources.open(file);
     let out = io::BufWriter::with_capacity(1 << 17, temp.as_file_mut());
     let output = PackageFailure::Output;
     match cipher.writer(out)? {
@@ -122,7 +102,44 @@ pub fn create(
     })
 }
 
-/// A file's entry in the manifest, and its content where that is kept.
+/// Where the files of a backup are read from.
+#[derive(Default)]
+struct BackupSources {
+    /// Small files, as they were when they were hashed.
+    contents: HashMap<String, Vec<u8>>,
+    paths: HashMap<String, PathBuf>,
+}
+
+impl BackupSources {
+    fn open(&self, file: &PackageFile) -> Result<Box<dyn Read>, FsError> {
+        if let Some(content) = self.contents.get(file.name.as_str()) {
+            return Ok(Box::new(Cursor::new(content.clone())));
+        }
+        let path = self.paths.get(file.name.as_str()).map_or(Path::new(""), PathBuf::as_path);
+        let opened = safe_file::open(path, FileRule::own(u64::MAX))?;
+        let opened = opened.ok_or_else(|| FsError::io("open", path)(io::ErrorKind::NotFound.into()))?;
+        // A transcript may have grown: its beginning is what was hashed.
+        Ok(Box::new(opened.take(file.bytes)))
+    }
+}
+
+/// The entries of all files that still exist.
+fn describe_all(
+    found: &[(PackageName, PathBuf)],
+) -> Result<(Vec<PackageFile>, BackupSources), BackupFailure> {
+    let (mut files, mut sources, mut held) = (Vec::new(), BackupSources::default(), 0);
+    for (name, path) in found {
+        let Some(Described { file, content }) = describe(name, path, &mut held)? else { continue };
+        if let Some(content) = content {
+            sources.contents.insert(name.to_string(), content);
+        }
+        sources.paths.insert(name.to_string(), path.clone());
+        files.push(file);
+    }
+    Ok((files, sources))
+}
+
+/// A file's entry in the manifest, and its content if that is kept in memory.
 struct Described {
     file: PackageFile,
     content: Option<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! Restoring a backup into an empty or a living home.
+//! Restores a backup, into an empty home or one in use.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -23,55 +23,54 @@ use crate::fs::restore_target::restore_target;
 use crate::fs::{atomic, free_space, store_trace};
 use crate::sys::safe_file::{self, FileRule};
 
-/// Room that is left on the disk beside what is restored, in bytes.
+/// Space that must remain free on the disk, in bytes.
 const RESERVE: u64 = 16 << 20;
 
-/// What becomes of a file of a backup.
+/// What happens to a file of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Put {
-    /// It is not there: it is written.
+pub enum RestoreOutcome {
+    /// The file is missing: it is written.
     New,
-    /// It is there with the same content.
+    /// The file exists with the same content.
     Same,
-    /// It is there with another content, and stays as it is.
+    /// The file exists with other content, and is left alone.
     Differs,
-    /// It is there with another content, is kept beside, and is replaced.
+    /// The file exists with other content: it is kept beside the new one, which replaces it.
     Replaced,
-    /// It says what is run, and nobody asked for such files.
+    /// The file configures what is run, and such files were not requested.
     LeftOut,
-    /// It is a script that hooks wrote, which is never restored.
+    /// Hooks wrote this script; it is never restored.
     HookScript,
 }
 
-/// What a restore does.
+/// How to restore.
 #[derive(Clone, Copy, Debug)]
 pub struct RestorePlan {
     /// Whether files that differ are replaced.
     pub overwrite: bool,
-    /// Whether files that say what is run are restored, and conversations with what Claude acts on when it
-    /// resumes them.
+    /// Whether to restore files that configure what is run, and the parts of conversations that Claude acts
+    /// on when it resumes them.
     pub with_settings: bool,
-    /// When it is done.
+    /// The time of the restore.
     pub now: WallTime,
-    /// How long Claude keeps conversations: one that it would delete soon is dated now. `None`: every file
-    /// keeps its time.
+    /// How long Claude keeps conversations: those that it would soon delete get the current time. `None`:
+    /// every file keeps its time.
     pub cleanup: Option<CleanupPeriod>,
 }
 
 #[derive(Debug, Default)]
 pub struct RestoreReport {
-    /// Each file with what became of it.
-    pub files: Vec<(PathBuf, Put)>,
-    /// How many transcripts are dated now, so that Claude does not delete them.
+    /// Each file with what happened to it.
+    pub files: Vec<(PathBuf, RestoreOutcome)>,
+    /// How many transcripts got the current time, so that Claude does not delete them.
     pub dated_now: usize,
-    /// What was left out of conversations, unless settings are restored.
+    /// The parts that were left out of conversations because settings were not restored.
     pub left_out: LeftOutOfLines,
-    /// Whether a restore before this one was interrupted. Each file is then the old one or the new one,
-    /// whole.
+    /// Whether an earlier restore was interrupted. Each file is then either the old or the new one.
     pub was_interrupted: bool,
 }
 
-/// Reads a backup to its end and compares all of it.
+/// Reads a backup to its end and checks all of it.
 ///
 /// # Errors
 /// When it is damaged, or cannot be read or decrypted.
@@ -110,7 +109,7 @@ fn opened(mut file: File, key: &BackupKey) -> Result<PackageReader<Box<dyn Read>
     Ok(reader)
 }
 
-/// Where each file belongs.
+/// The path that each file is restored to.
 fn places(manifest: &PackageManifest) -> Result<(), BackupFailure> {
     match manifest.files.iter().find(|file| place_of(file.name.as_str()).is_none()) {
         Some(foreign) => Err(BackupFailure::Foreign(foreign.name.to_string())),
@@ -118,8 +117,8 @@ fn places(manifest: &PackageManifest) -> Result<(), BackupFailure> {
     }
 }
 
-/// What a restore would do. Nothing is written. A transcript that a restore has put there without what Claude
-/// acts on counts as one that differs.
+/// What a restore would do; writes nothing. A transcript that was restored without the parts that Claude
+/// acts on counts as different.
 ///
 /// # Errors
 /// As [`verify`].
@@ -133,19 +132,19 @@ pub fn plan(
     let mut report = RestoreReport::default();
     for file in &manifest.files {
         let (target, put) = decide(paths, file, plan)?;
-        report.dated_now += usize::from(put == Put::New && is_dated_now(file, plan));
+        report.dated_now += usize::from(put == RestoreOutcome::New && is_dated_now(file, plan));
         report.files.push((target, put));
     }
     Ok(report)
 }
 
-/// Restores a backup. All of it is unpacked and compared first, below hopty's data directory; then each file
-/// goes to its place, transcripts last. A file that is replaced stays beside the new one, under its name with
-/// `.before-restore-TIME`.
+/// Restores a backup. Everything is unpacked and checked first, below hopty's data directory; then each
+/// file goes to its place, transcripts last. A replaced file is kept beside the new one as
+/// `NAME.before-restore-TIME`.
 ///
 /// # Errors
 /// When the backup is damaged or hostile, or the disk is full: nothing was restored. When a file cannot be
-/// written to its place: those before it are restored, and running it again goes on.
+/// written to its place: the files before it are restored, and running the restore again continues.
 pub fn restore(
     paths: &Paths,
     path: &Path,
@@ -162,7 +161,7 @@ pub fn restore(
         .permissions(fs::Permissions::from_mode(0o700))
         .tempdir_in(&paths.data)
         .map_err(FsError::io("make a temporary directory in", &paths.data))?;
-    // Tells the next restore that this one is at work.
+    // Shows the next restore that this one is running.
     let _lock = FileLock::try_take(&staged.path().join(LOCK))?;
     let manifest = reader.unpack(staged.path())?;
     let mut report = RestoreReport { was_interrupted, ..RestoreReport::default() };
@@ -171,7 +170,8 @@ pub fn restore(
     let of = files.len();
     for file in files {
         put_one(paths, staged.path(), file, plan, &mut report).map_err(|cause| {
-            let is_restored = |put: &Put| matches!(put, Put::New | Put::Replaced);
+            let is_restored =
+                |put: &RestoreOutcome| matches!(put, RestoreOutcome::New | RestoreOutcome::Replaced);
             match report.files.iter().filter(|(_, put)| is_restored(put)).count() {
                 0 => cause,
                 restored => BackupFailure::Partly { restored, of, cause: Box::new(cause) },
@@ -181,7 +181,7 @@ pub fn restore(
     Ok(report)
 }
 
-/// Puts one file that was unpacked into its place.
+/// Moves one unpacked file to its place.
 fn put_one(
     paths: &Paths,
     staged: &Path,
@@ -193,19 +193,19 @@ fn put_one(
     let staged = staged.join(file.name.as_str());
     let in_project = file.name.as_str().strip_prefix("claude/projects/");
     if let Some(name) = in_project.filter(|name| may_have_acting_parts(name))
-        && put != Put::Same
+        && put != RestoreOutcome::Same
         && !plan.with_settings
     {
         let folder = name.split('/').next().unwrap_or_default().to_owned();
         let left_out =
             leave_out_acting_parts(&staged, &ForeignProject { folder, ..ForeignProject::default() })?;
-        if put != Put::New && !left_out.is_nothing() && hash(&staged)? == hash(&target)? {
-            put = Put::Same;
-        } else if put != Put::Differs {
+        if put != RestoreOutcome::New && !left_out.is_nothing() && hash(&staged)? == hash(&target)? {
+            put = RestoreOutcome::Same;
+        } else if put != RestoreOutcome::Differs {
             report.left_out += left_out;
         }
     }
-    if matches!(put, Put::New | Put::Replaced) {
+    if matches!(put, RestoreOutcome::New | RestoreOutcome::Replaced) {
         let is_now = is_dated_now(file, plan);
         place(&staged, &target, file, put, is_now, plan.now)?;
         report.dated_now += usize::from(is_now);
@@ -214,7 +214,7 @@ fn put_one(
     Ok(())
 }
 
-/// Whether each disk has the room: everything is unpacked once, and then written once more in its place.
+/// Checks that each disk has the space to unpack every file and to write it once more in its place.
 fn check_room(paths: &Paths, manifest: &PackageManifest) -> Result<(), BackupFailure> {
     let mut least: Vec<(u64, PathBuf, u64)> = Vec::new();
     let mut need = |dir: &Path, bytes: u64| {
@@ -231,19 +231,22 @@ fn check_room(paths: &Paths, manifest: &PackageManifest) -> Result<(), BackupFai
             need(&root(paths, part), file.bytes);
         }
     }
-    match least.iter().find_map(|(_, dir, bytes)| free_space::lack(dir, bytes.saturating_add(RESERVE))) {
+    match least
+        .iter()
+        .find_map(|(_, dir, bytes)| free_space::space_problem(dir, bytes.saturating_add(RESERVE)))
+    {
         Some(lack) => Err(BackupFailure::NoRoom(lack)),
         None => Ok(()),
     }
 }
 
-/// The begin of the names of directories in which backups are unpacked.
+/// The prefix of the directories in which backups are unpacked.
 const STAGED: &str = ".hopty-tmp-restore-";
 
-/// The lock in such a directory. It ends with the process that restores.
+/// The lock in such a directory; it is released when the restoring process ends.
 const LOCK: &str = ".lock";
 
-/// Deletes what restores that were killed have unpacked; whether there was something.
+/// Deletes what killed restores have unpacked; returns whether there was anything.
 fn sweep(data: &Path) -> bool {
     let mut found = false;
     for entry in fs::read_dir(data).into_iter().flatten().flatten() {
@@ -265,22 +268,30 @@ fn is_dated_now(file: &PackageFile, plan: &RestorePlan) -> bool {
         && plan.cleanup.is_some_and(|period| period.deletes_soon(modified, plan.now))
 }
 
-/// Where a file belongs, and what is done with it.
-fn decide(paths: &Paths, file: &PackageFile, plan: &RestorePlan) -> Result<(PathBuf, Put), BackupFailure> {
+/// Where a file is restored to, and what happens to it.
+fn decide(
+    paths: &Paths,
+    file: &PackageFile,
+    plan: &RestorePlan,
+) -> Result<(PathBuf, RestoreOutcome), BackupFailure> {
     let name = file.name.as_str();
     let (part, below, content) = place_of(name).ok_or_else(|| BackupFailure::Foreign(name.to_owned()))?;
     let top = root(paths, part);
     match content {
-        BackupContent::HookScript => return Ok((top.join(below), Put::HookScript)),
-        BackupContent::Settings if !plan.with_settings => return Ok((top.join(below), Put::LeftOut)),
+        BackupContent::HookScript => return Ok((top.join(below), RestoreOutcome::HookScript)),
+        BackupContent::Settings if !plan.with_settings => {
+            return Ok((top.join(below), RestoreOutcome::LeftOut));
+        }
         BackupContent::Settings | BackupContent::Record => {}
     }
     let target = restore_target(&top, Path::new(below))?;
     let put = match fs::symlink_metadata(&target) {
-        Err(_) => Put::New,
-        Ok(meta) if meta.is_file() && meta.len() == file.bytes && hash(&target)? == file.sha256 => Put::Same,
-        Ok(meta) if meta.is_file() && plan.overwrite => Put::Replaced,
-        Ok(_) => Put::Differs,
+        Err(_) => RestoreOutcome::New,
+        Ok(meta) if meta.is_file() && meta.len() == file.bytes && hash(&target)? == file.sha256 => {
+            RestoreOutcome::Same
+        }
+        Ok(meta) if meta.is_file() && plan.overwrite => RestoreOutcome::Replaced,
+        Ok(_) => RestoreOutcome::Differs,
     };
     Ok((target, put))
 }
@@ -294,7 +305,7 @@ fn place(
     staged: &Path,
     target: &Path,
     file: &PackageFile,
-    put: Put,
+    put: RestoreOutcome,
     is_now: bool,
     now: WallTime,
 ) -> Result<(), BackupFailure> {
@@ -317,11 +328,11 @@ fn place(
     store_trace::filled(temp.path());
     temp.as_file().sync_all().map_err(FsError::io("sync", target))?;
     store_trace::synced(temp.path());
-    if put == Put::Replaced {
+    if put == RestoreOutcome::Replaced {
         let mut name = target.file_name().unwrap_or_default().to_owned();
         name.push(format!(".before-restore-{}", now.compact()));
         let beside = target.with_file_name(name);
-        match atomic::keep_beside(target, &beside) {
+        match atomic::keep_copy(target, &beside) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(BackupFailure::Exists(beside));

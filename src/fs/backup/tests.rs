@@ -1,4 +1,4 @@
-//! Backups as they are used: made, read back, restored into empty and living homes; damaged and hostile.
+//! Backups in use: created, read back, restored into empty and used homes; damaged and hostile.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -14,6 +14,7 @@ use crate::core::time::WallTime;
 use crate::fs::conversation_transfer::transfer_tests::{
     ACTING, ACTING_AGENT, HARMLESS, HARMLESS_AGENT, LEFT_OUT,
 };
+use crate::fs::file_error::FsError;
 use crate::fs::{atomic, package, store_trace};
 
 const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
@@ -73,7 +74,7 @@ fn made(dir: &Path, cipher: &BackupCipher) -> (Paths, BackupReport) {
     (from, report)
 }
 
-fn of(report: &RestoreReport, put: Put) -> usize {
+fn of(report: &RestoreReport, put: RestoreOutcome) -> usize {
     report.files.iter().filter(|(_, what)| *what == put).count()
 }
 
@@ -99,9 +100,9 @@ fn item_082_a_backup_is_restored_into_an_empty_home() {
     let (to, into) = (paths(&dir.path().join("to")), dir.path().join("to"));
     fs::create_dir(&into).unwrap();
     let planned = plan(&to, &report.path, &BackupKey::None, &PLAN).unwrap();
-    assert_eq!((of(&planned, Put::New), files(&into).len()), (9, 0), "a plan writes nothing");
+    assert_eq!((of(&planned, RestoreOutcome::New), files(&into).len()), (9, 0), "a plan writes nothing");
     let restored = restore(&to, &report.path, &BackupKey::None, &PLAN).unwrap();
-    assert_eq!(of(&restored, Put::New), 9);
+    assert_eq!(of(&restored, RestoreOutcome::New), 9);
     let left: Vec<String> = [".claude/.credentials.json", ".claude/commands/deploy.key", ".claude/statsig/x"]
         .map(str::to_owned)
         .into_iter()
@@ -116,7 +117,7 @@ fn item_082_a_backup_is_restored_into_an_empty_home() {
     let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
     assert_eq!((mode(&to.claude), mode(&to.claude.join("CLAUDE.md"))), (0o700, 0o600));
     let again = restore(&to, &report.path, &BackupKey::None, &PLAN).unwrap();
-    assert_eq!(of(&again, Put::Same), 9, "what is there is left");
+    assert_eq!(of(&again, RestoreOutcome::Same), 9, "what is there is left");
 }
 
 #[test]
@@ -127,11 +128,11 @@ fn item_082_a_living_home_loses_nothing() {
     let transcript = to.claude.join(format!("projects/-p/{ID}.jsonl"));
     put(transcript.clone(), "another");
     let kept = restore(&to, &report.path, &BackupKey::None, &PLAN).unwrap();
-    assert_eq!((of(&kept, Put::Differs), of(&kept, Put::Same)), (1, 8));
+    assert_eq!((of(&kept, RestoreOutcome::Differs), of(&kept, RestoreOutcome::Same)), (1, 8));
     assert_eq!(fs::read_to_string(&transcript).unwrap(), "another");
     let over = RestorePlan { overwrite: true, ..PLAN };
     let replaced = restore(&to, &report.path, &BackupKey::None, &over).unwrap();
-    assert_eq!(of(&replaced, Put::Replaced), 1);
+    assert_eq!(of(&replaced, RestoreOutcome::Replaced), 1);
     assert!(fs::read_to_string(&transcript).unwrap().starts_with("{\"type\""));
     let beside = transcript.with_file_name(format!("{ID}.jsonl.before-restore-{}", NOW.compact()));
     assert_eq!(fs::read_to_string(beside).unwrap(), "another");
@@ -145,7 +146,7 @@ fn what_runs_programs_is_restored_only_when_that_is_asked_for() {
     fs::create_dir(&to.home).unwrap();
     let plain = RestorePlan { with_settings: false, ..PLAN };
     let restored = restore(&to, &report.path, &BackupKey::None, &plain).unwrap();
-    assert_eq!((of(&restored, Put::LeftOut), of(&restored, Put::New)), (5, 4));
+    assert_eq!((of(&restored, RestoreOutcome::LeftOut), of(&restored, RestoreOutcome::New)), (5, 4));
     assert!(!to.claude.join("settings.json").exists() && !to.config.exists());
     assert!(!to.state.join("sessions").exists(), "a session has a command line");
 }
@@ -167,14 +168,14 @@ fn what_claude_acts_on_in_a_transcript_is_restored_only_when_that_is_asked_for()
     let left_out = LeftOutOfLines { agents: 1, ..LEFT_OUT };
     assert_eq!((text(&to).as_str(), restored.left_out), (HARMLESS, left_out));
     assert_eq!(fs::read_to_string(to.claude.join(&agent)).unwrap(), HARMLESS_AGENT);
-    // Neither what was restored so nor the person's own transcript differs from the backup.
+    // Neither the restored transcript nor the person's own differs from the backup.
     for there in [&to, &from] {
         let again = restore(there, &backup, &BackupKey::None, &plain).unwrap();
-        assert_eq!((of(&again, Put::Differs), again.left_out), (0, LeftOutOfLines::default()));
+        assert_eq!((of(&again, RestoreOutcome::Differs), again.left_out), (0, LeftOutOfLines::default()));
     }
     assert_eq!(text(&from), ACTING);
     let whole = restore(&to, &backup, &BackupKey::None, &RestorePlan { overwrite: true, ..PLAN }).unwrap();
-    assert_eq!((of(&whole, Put::Replaced), text(&to).as_str()), (2, ACTING));
+    assert_eq!((of(&whole, RestoreOutcome::Replaced), text(&to).as_str()), (2, ACTING));
 }
 
 #[test]
@@ -184,9 +185,13 @@ fn no_backup_plants_a_session_a_memory_or_a_script_of_hooks() {
     fs::create_dir(&to.home).unwrap();
     let backup = dir.path().join("backup");
     for (name, with_settings, without) in [
-        ("state/sessions/web/session.json", Put::New, Put::LeftOut),
-        ("claude/projects/-p/memory/MEMORY.md", Put::New, Put::LeftOut),
-        ("claude/session-env/x/sessionstart-hook-0.sh", Put::HookScript, Put::HookScript),
+        ("state/sessions/web/session.json", RestoreOutcome::New, RestoreOutcome::LeftOut),
+        ("claude/projects/-p/memory/MEMORY.md", RestoreOutcome::New, RestoreOutcome::LeftOut),
+        (
+            "claude/session-env/x/sessionstart-hook-0.sh",
+            RestoreOutcome::HookScript,
+            RestoreOutcome::HookScript,
+        ),
     ] {
         let _ = fs::remove_file(&backup);
         pack(&backup, PackageKind::Backup, name);
@@ -273,9 +278,9 @@ fn a_head_without_end_is_refused_at_once() {
         fs::write(&bad, format!("age-encryption.org/v1\n{head}")).unwrap();
         let key = BackupKey::Identities("AGE-SECRET-KEY-1".to_owned());
         let failure = verify(&bad, &key).unwrap_err();
-        assert!(failure.to_string().contains("its head has no end"), "{failure}");
+        assert!(failure.to_string().contains("its header is incomplete"), "{failure}");
     }
-    // The work that a passphrase may cost.
+    // The work factor of a passphrase.
     let salt = "A".repeat(22);
     for factor in [19, 40] {
         let body = "A".repeat(43);
@@ -288,7 +293,7 @@ fn a_head_without_end_is_refused_at_once() {
 }
 
 #[test]
-fn what_lies_behind_a_link_of_the_persons_own_is_backed_up_and_restored() {
+fn files_behind_a_persons_link_are_backed_up_and_restored() {
     let dir = tempfile::tempdir().unwrap();
     let from = home(&dir.path().join("from"));
     let disk = dir.path().join("disk");
@@ -332,7 +337,7 @@ fn a_cut_or_changed_backup_restores_nothing() {
             refused += 1;
             assert_eq!(files(&to.home), vec![], "changed at {n}");
         } else {
-            // Compressed data has bits that say nothing, such as the code of a byte that does not occur.
+            // Compressed data has bits without a meaning, such as the code of a byte that does not occur.
             assert_eq!(files(&to.home), files(&good.home), "changed at {n}");
             fs::remove_dir_all(&to.home).unwrap();
             fs::create_dir(&to.home).unwrap();
@@ -354,7 +359,10 @@ fn a_restore_that_ends_before_its_last_file_says_how_many_it_restored() {
     assert!(*restored > 0 && restored < of && matches!(**cause, BackupFailure::Fs(FsError::Symlink(_))));
     fs::remove_file(to.claude.join("projects/-p")).unwrap();
     let again = restore(&to, &report.path, &BackupKey::None, &PLAN).unwrap();
-    assert!(self::of(&again, Put::Same) >= *restored && self::of(&again, Put::New) > 0, "{again:?}");
+    assert!(
+        self::of(&again, RestoreOutcome::Same) >= *restored && self::of(&again, RestoreOutcome::New) > 0,
+        "{again:?}"
+    );
 }
 
 #[test]
@@ -375,7 +383,7 @@ fn a_hostile_backup_plants_nothing() {
     pack(PackageKind::Conversations, "claude/projects/-p/x.jsonl");
     assert!(restore(&to, &bad, &BackupKey::None, &PLAN).is_err());
     assert_eq!(files(&to.home), vec![]);
-    // A directory that leads elsewhere.
+    // A directory that leads somewhere else.
     pack(PackageKind::Backup, "claude/projects/-p/x.jsonl");
     fs::create_dir_all(to.claude.join("projects")).unwrap();
     fs::set_permissions(&to.claude, fs::Permissions::from_mode(0o700)).unwrap();
@@ -387,7 +395,7 @@ fn a_hostile_backup_plants_nothing() {
     assert!(!dir.path().join("x.jsonl").exists());
 }
 
-/// What a process of its own does: the home, the backup, and at which step it ends.
+/// For the process of its own: home, backup, and the step at which it ends.
 const PART: &str = "HOPTY_TEST_BACKUP_PART";
 
 fn over() -> RestorePlan {
@@ -407,7 +415,7 @@ fn part() {
     restore(&paths(Path::new(words[0])), Path::new(words[1]), &BackupKey::None, &over()).unwrap();
 }
 
-/// Restores or creates until a step; whether it was ended there.
+/// Restores or creates up to a step; returns whether it was ended there.
 fn ended_at(home: &Path, backup: &Path, step: usize, verb: &str) -> bool {
     let part = format!("{}\n{}\n{step}\n{verb}", home.display(), backup.display());
     store_trace::is_ended_at_step("fs::backup::tests::part", (PART, &part))
@@ -431,7 +439,7 @@ fn a_kill_at_any_step_of_a_backup_leaves_none_or_all_of_it() {
             break;
         }
         ends += 1;
-        // What was left is removed later, and stands in nobody's way.
+        // Leftovers are removed later and block nothing.
         for left in fs::read_dir(&to).unwrap().flatten().filter(|left| left.path() != path) {
             fs::File::options().write(true).open(left.path()).unwrap().set_modified(old).unwrap();
         }
@@ -446,7 +454,7 @@ fn a_kill_at_any_step_of_a_backup_leaves_none_or_all_of_it() {
 fn a_kill_at_any_step_of_a_restore_leaves_each_file_old_or_new() {
     let dir = tempfile::tempdir().unwrap();
     let (_, report) = made(dir.path(), &BackupCipher::None);
-    // What is in no backup stays out of it.
+    // Files that no backup has stay out of it.
     let of_backup = |home: &Path| -> Vec<(String, Vec<u8>)> {
         let mut files = files(home);
         files.retain(|(name, _)| !name.contains(".hopty-tmp-") && !name.contains(".before-restore-"));
@@ -476,7 +484,7 @@ fn a_kill_at_any_step_of_a_restore_leaves_each_file_old_or_new() {
         for (name, _) in &old {
             assert!(now.iter().any(|(there, _)| there == name), "step {step}: {name} is gone");
         }
-        // A transcript is the last to come: what is in the list of conversations is whole.
+        // A transcript is restored last: every conversation in the list is complete.
         let transcript = format!(".claude/projects/-p/{ID}.jsonl");
         if now.iter().any(|(name, _)| *name == transcript) {
             assert_eq!(now, new, "step {step}");
@@ -499,7 +507,7 @@ fn a_kill_at_any_step_of_a_restore_leaves_each_file_old_or_new() {
             "step {step}: left over"
         );
         let third = restore(&to, &report.path, &BackupKey::None, &later).unwrap();
-        assert!(!third.was_interrupted && of(&third, Put::Same) == 9);
+        assert!(!third.was_interrupted && of(&third, RestoreOutcome::Same) == 9);
     }
     assert!(ends >= 9, "only {ends} steps");
 }

@@ -1,4 +1,4 @@
-//! Writing a conversation as a package.
+//! Writes a conversation as a package.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -24,10 +24,10 @@ use crate::sys::safe_file::{self, FileRule};
 pub struct ExportOptions {
     /// The directory that its lines name.
     pub dir: Option<String>,
-    /// Whether secrets are hidden. File history is left out then: what `/rewind` brings back must not be
+    /// Whether to redact secrets. File history is then left out: what `/rewind` restores must not be
     /// changed.
     pub redact: bool,
-    /// The time that the package says it was made.
+    /// The package's creation time.
     pub now: WallTime,
 }
 
@@ -36,23 +36,23 @@ pub struct ExportReport {
     /// How many files are in the package.
     pub files: usize,
     pub bytes: u64,
-    /// How many lines, or files without lines, lost a secret.
+    /// How many lines, or files without lines, were redacted.
     pub redacted: u64,
-    /// What was left out: no plain file, a name that is no text, or file history in a package without
-    /// secrets.
+    /// Files that were left out: not plain files, names that are not text, and file history in a redacted
+    /// package.
     pub skipped: Vec<PathBuf>,
 }
 
-/// Where the content of a packed file comes from.
+/// The content of a packed file.
 enum PackedContent {
-    /// The file as it was looked at.
+    /// The file, in the state that it was listed in.
     Original(PathBuf, FileState),
-    /// The same without secrets, in a file without a name.
+    /// A redacted copy, in an unnamed file.
     Redacted(File),
 }
 
-/// Writes everything that Claude needs to go on with a conversation on another machine. Nothing of the output
-/// may be used when this fails.
+/// Writes everything that Claude needs to continue a conversation on another machine. If this fails,
+/// nothing of the output may be used.
 ///
 /// # Errors
 /// When a file cannot be read or changes meanwhile, or the output cannot be written.
@@ -130,7 +130,7 @@ fn describe(
         report.redacted += count;
     } else {
         let bytes = read_whole(content, state, &file.path)?;
-        // What is no text, such as an image, has no secrets that could be seen.
+        // Binary content, such as an image, has no secrets that can be found.
         let changed = std::str::from_utf8(&bytes).is_ok().then(|| redact_line(&bytes)).flatten();
         report.redacted += u64::from(changed.is_some());
         to.write_all(changed.as_deref().unwrap_or(&bytes)).map_err(temporary("write"))?;
@@ -142,7 +142,7 @@ fn describe(
     Ok((described, PackedContent::Redacted(safe)))
 }
 
-/// The content of a file that has no lines.
+/// The content of a file without lines.
 fn read_whole(from: impl Read, state: FileState, path: &Path) -> Result<Vec<u8>, TransferError> {
     if state.bytes > LINE_BYTES as u64 {
         return Err(TransferError::TooLongToRedact(path.to_owned()));
@@ -152,7 +152,7 @@ fn read_whole(from: impl Read, state: FileState, path: &Path) -> Result<Vec<u8>,
     Ok(bytes)
 }
 
-/// Opens a file, which must be as it was.
+/// Opens a file, which must be unchanged.
 fn open(path: &Path, state: FileState) -> Result<File, FsError> {
     let file = safe_file::open(path, FileRule::own(u64::MAX))?;
     let file = file.ok_or_else(|| FsError::io("open", path)(io::ErrorKind::NotFound.into()))?;

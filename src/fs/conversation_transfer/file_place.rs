@@ -1,4 +1,4 @@
-//! Where a file of a conversation belongs, whatever the conversation's id and project are.
+//! The place of a conversation's file, independent of the conversation's id and project.
 
 use std::path::{Path, PathBuf};
 
@@ -6,20 +6,20 @@ use super::transfer_lines::may_have_acting_parts;
 use crate::core::ids::ConversationId;
 use crate::fs::conversations::FileRole;
 
-/// A file's role and its name below the place of that role.
+/// A file's role, and its name below the directory of that role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FilePlace {
     pub role: FileRole,
-    /// `subagents/agent-1.jsonl` of a sidecar; empty for a transcript. With `{id}` for the conversation's id
-    /// in the names of todos.
+    /// `subagents/agent-1.jsonl` for a sidecar; empty for a transcript. In names of todos, `{id}` stands
+    /// for the conversation's id.
     pub name: PathBuf,
 }
 
-/// What stands for the id in a name.
+/// The placeholder of the id in a name.
 const ID: &str = "{id}";
 
 impl FilePlace {
-    /// That of a file at `path`.
+    /// The place of the file at `path`.
     pub fn of(role: FileRole, path: &Path, id: &ConversationId) -> Option<Self> {
         let name = match role {
             FileRole::Transcript => PathBuf::new(),
@@ -34,7 +34,7 @@ impl FilePlace {
         Some(FilePlace { role, name })
     }
 
-    /// Where it is for a conversation with this id whose transcripts are in `project`.
+    /// Its path for a conversation with this id whose transcripts are in `project`.
     pub fn path(&self, claude: &Path, project: &Path, id: &ConversationId) -> PathBuf {
         self.root(claude, project, id).map_or_else(
             || project.join(format!("{id}.jsonl")),
@@ -59,7 +59,6 @@ impl FilePlace {
         }
     }
 
-    /// Whether its lines are those of a transcript.
     pub fn has_lines(&self) -> bool {
         match self.role {
             FileRole::Transcript | FileRole::OldAgent => true,
@@ -68,7 +67,7 @@ impl FilePlace {
         }
     }
 
-    /// Whether Claude may act on what stands in it when it resumes the conversation.
+    /// Whether it may contain parts that Claude acts on when it resumes the conversation.
     pub fn may_have_acting_parts(&self) -> bool {
         match self.role {
             FileRole::Transcript | FileRole::OldAgent => true,
@@ -77,7 +76,7 @@ impl FilePlace {
         }
     }
 
-    /// Its name in a package, below the conversation's id; `None` if it is no text.
+    /// Its name in a package, below the conversation's id; `None` if it is not text.
     pub fn package_name(&self) -> Option<String> {
         let name = self.name.to_str()?;
         Some(match self.role {
@@ -86,7 +85,7 @@ impl FilePlace {
         })
     }
 
-    /// The place of a file by its name in a package; `None` if hopty writes no such name.
+    /// The place of a file by its name in a package; `None` for a name that hopty does not write.
     pub fn from_package(name: &str) -> Option<Self> {
         if name == "transcript.jsonl" {
             return Some(FilePlace { role: FileRole::Transcript, name: PathBuf::new() });
@@ -94,7 +93,7 @@ impl FilePlace {
         let (first, rest) = name.split_once('/')?;
         let role = PACKED.into_iter().find(|role| word(*role) == first)?;
         let is_flat = matches!(role, FileRole::OldAgent | FileRole::Todos | FileRole::Plan);
-        // The name alone decides what Claude takes it for.
+        // Claude recognizes the kind of file by its name alone.
         let fits = match role {
             FileRole::OldAgent => rest.starts_with("agent-") && rest.ends_with(".jsonl"),
             FileRole::Todos => rest.starts_with(ID) && rest.ends_with(".json"),
@@ -105,8 +104,8 @@ impl FilePlace {
     }
 }
 
-/// What goes to another machine. `session-env` is what hooks of this machine gave, and its own hooks give
-/// that again.
+/// The roles that go into a package. `session-env` comes from hooks of this machine; the other machine's
+/// hooks write their own.
 const PACKED: [FileRole; 8] = [
     FileRole::Sidecar,
     FileRole::OldAgent,
@@ -118,7 +117,6 @@ const PACKED: [FileRole; 8] = [
     FileRole::Plan,
 ];
 
-/// Whether files of this role go to another machine.
 pub(super) fn is_packed(role: FileRole) -> bool {
     role == FileRole::Transcript || PACKED.contains(&role)
 }

@@ -1,4 +1,4 @@
-//! Reading a package of conversations, which may come from anybody.
+//! Reads a package of conversations, which may come from anybody.
 
 use std::collections::HashMap;
 use std::fs;
@@ -24,21 +24,22 @@ use crate::fs::{atomic, free_space};
 
 /// The directory below `STATE/transfers` in which a package is unpacked.
 const UNPACKED: &str = "unpacked";
-/// The name of a file in it once a conversation of it is in place, and of the directory when it is removed.
+/// The name of a file that is created once a conversation is in place, and of the directory while it is
+/// removed.
 const PLACED: &str = "placed";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedConversation {
     pub id: ConversationId,
-    /// The directory that it belonged to, where its lines name one.
+    /// The directory that it belonged to, if its lines name one.
     pub dir: Option<String>,
     /// Whether secrets were hidden.
     pub is_redacted: bool,
-    /// What was left out of its transcript and those of its sub-agents when it was unpacked.
+    /// What was left out of its transcripts when they were unpacked.
     pub left_out: LeftOutOfLines,
-    /// Claude's directory there.
+    /// Claude's directory on the other machine.
     pub(super) claude: String,
-    /// The directory of its own files there.
+    /// The directory of its own files on the other machine.
     pub(super) sidecar: String,
     /// Its files, each with its place.
     pub(super) files: Vec<(FilePlace, PathBuf)>,
@@ -67,7 +68,7 @@ impl PackedConversation {
     }
 }
 
-/// What the manifest's `info` says.
+/// The `info` of the manifest.
 #[derive(Deserialize)]
 struct PackageInfo {
     conversations: Vec<ConversationInfo>,
@@ -84,10 +85,10 @@ struct ConversationInfo {
     redacted: bool,
 }
 
-/// The conversations of a package whose files are below `dir`, or are to be.
+/// The conversations of a package whose files are, or will be, below `dir`.
 ///
 /// # Errors
-/// When it is a package of something else, or has a file that belongs to none of its conversations.
+/// When the package contains something else, or a file that belongs to none of its conversations.
 pub fn conversations_of(
     manifest: &PackageManifest,
     dir: &Path,
@@ -128,7 +129,7 @@ pub fn conversations_of(
     for file in &manifest.files {
         let owner = file.name.as_str().split_once('/').and_then(|(id, name)| {
             let at = places.get(&id.parse::<ConversationId>().ok()?)?;
-            // The id stands there as it is written in the list.
+            // The id must be spelled as in the list.
             let one = found.get_mut(*at).filter(|one| one.id.as_str() == id)?;
             Some((FilePlace::from_package(name)?, one))
         });
@@ -150,7 +151,7 @@ pub fn conversations_of(
     }
 }
 
-/// A package whose files are unpacked and checked, each against its hash. They are removed with this.
+/// A package whose files are unpacked and checked against their hashes. Dropping it removes them.
 #[derive(Debug)]
 pub struct UnpackedPackage {
     transfers: PathBuf,
@@ -159,14 +160,14 @@ pub struct UnpackedPackage {
 
 impl Drop for UnpackedPackage {
     fn drop(&mut self) {
-        // What stays is removed by the next call.
+        // The next call removes what is left.
         let _ = remove_unpacked(&self.transfers);
     }
 }
 
 impl Transfers<'_> {
-    /// Reads a package to its end and unpacks it into a directory of hopty's own. Its files lose what Claude
-    /// would act on when it resumes a conversation.
+    /// Reads a package to its end and unpacks it into a private directory of hopty. Parts that Claude would
+    /// act on when it resumes a conversation are left out.
     ///
     /// # Errors
     /// When the package is refused or cannot be unpacked; nothing of it is left then.
@@ -178,7 +179,7 @@ impl Transfers<'_> {
             transfers: self.dir.clone(),
         };
         let total = reader.manifest().total_bytes();
-        if let Some(lack) = free_space::lack(&self.dir, total.saturating_add(RESERVE)) {
+        if let Some(lack) = free_space::space_problem(&self.dir, total.saturating_add(RESERVE)) {
             return Err(TransferError::NoRoom(lack));
         }
         kill_point();
@@ -199,14 +200,14 @@ impl Transfers<'_> {
     }
 }
 
-/// Notes that a conversation of the package is in place: what is still unpacked then is no half of an import.
+/// Notes that a conversation of the package is in place: leftovers are then not half an import.
 pub(super) fn note_placed(transfers: &Path) {
     kill_point();
-    // Without it the next call only says less than it could.
+    // If this fails, only the message of the next call is less precise.
     let _ = fs::File::create(transfers.join(UNPACKED).join(PLACED));
 }
 
-/// Removes what an import has unpacked; whether nothing of it was put in place.
+/// Removes what an import has unpacked; returns whether nothing of it was put in place.
 pub(super) fn remove_unpacked(transfers: &Path) -> Result<bool, TransferError> {
     let (unpacked, placed) = (transfers.join(UNPACKED), transfers.join(PLACED));
     remove_directory(&placed)?;

@@ -1,10 +1,10 @@
-//! Where tests kill the process: before each change of a name or a file.
+//! Points at which tests kill the process: before each change of a name or a file.
 
 use std::io::{self, Write};
 
 pub(super) use crate::sys::fault_injection::before_change as kill_point;
 
-/// A file with a kill point before each write.
+/// A writer with a kill point before each write.
 pub(super) struct KillPoints<W>(pub W);
 
 impl<W: Write> Write for KillPoints<W> {

@@ -1,4 +1,4 @@
-//! Conversations that leave in a package and come out of one, also of one that nobody made in good faith.
+//! Conversations that are exported and imported, also from a malicious package.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -23,7 +23,7 @@ fn exported(home: &Home, redact: bool) -> (Vec<u8>, ExportReport) {
     export(Vec::new(), &home.paths.claude, &found, &options).unwrap()
 }
 
-/// Imports the conversation of a package and says what was done.
+/// Imports the conversation of a package; returns what was done.
 fn import(home: &Home, package: &[u8], dir: &str, id: &str) -> Result<TransferReport, TransferError> {
     let (transfers, _) = Transfers::begin(&home.paths, &|_| None).unwrap();
     let done = transfers.unpack(package, &PackageLimits::default()).and_then(|unpacked| {
@@ -45,7 +45,7 @@ fn empty() -> Home {
 }
 
 #[test]
-fn everything_that_claude_needs_comes_out_of_a_package_elsewhere() {
+fn a_package_brings_all_files_that_claude_needs() {
     let (from, to) = (Home::new(), empty());
     from.file("plans/blue-fox.md", "plan");
     from.file(&format!("session-env/{ID}/hook.sh"), "export X=1");
@@ -55,7 +55,7 @@ fn everything_that_claude_needs_comes_out_of_a_package_elsewhere() {
     let report = import(&to, &package, "/new/web", ID).unwrap();
     assert!(report.transcript.ends_with(format!("{ID}.jsonl")), "the transcript is the one that decides");
     let wanted = from.files().into_iter().filter_map(|(name, text)| {
-        // What belongs to this machine alone stays.
+        // Files of this machine alone are not exported.
         let goes = !name.starts_with("debug/") && !name.starts_with("session-env/");
         let (old, new) = (from.paths.claude.to_str().unwrap(), to.paths.claude.to_str().unwrap());
         let text = match name.ends_with(".jsonl") {
@@ -69,7 +69,7 @@ fn everything_that_claude_needs_comes_out_of_a_package_elsewhere() {
     assert_eq!(to.files(), wanted.collect());
     let meta = fs::metadata(to.paths.claude.join(format!("projects/-new-web/{ID}.jsonl"))).unwrap();
     assert_eq!((meta.mode() & 0o777, meta.mtime()), (0o600, 1_790_000_000));
-    // Once more: nothing is replaced; under another id it is a second one.
+    // Again: nothing is replaced; under another id it is a second conversation.
     let before = to.files();
     assert!(matches!(import(&to, &package, "/new/web", ID), Err(TransferError::Exists(_))));
     assert_eq!(to.files(), before);
@@ -125,7 +125,7 @@ fn what_claude_acts_on_does_not_come_out_of_the_files_of_a_sub_agent() {
     let of_agent = |project: &str, end: &str| format!("projects/{project}/{ID}/subagents/agent-1.{end}");
     from.file(&of_agent("-old-web", "jsonl"), ACTING);
     from.file(&of_agent("-old-web", "meta.json"), ACTING_AGENT);
-    // What Claude does not read as a transcript stays as it is.
+    // Files that Claude does not read as transcripts are unchanged.
     from.file(&format!("file-history/{ID}/x.jsonl"), ACTING);
     let (package, _) = exported(&from, false);
     let (transfers, _) = Transfers::begin(&to.paths, &|_| None).unwrap();
@@ -227,7 +227,7 @@ fn a_package_with_many_conversations_and_directories_takes_no_time() {
     let begun = std::time::Instant::now();
     let manifest = PackageManifest::new(PackageKind::Conversations, 0, info, files);
     assert_eq!(conversations_of(&manifest, &home.paths.home).unwrap().len(), many);
-    // One of them with a directory for each of its files.
+    // A conversation with one directory for each file.
     let mut files: Vec<PackageFile> = vec![file(format!("{}/transcript.jsonl", id(0)))];
     files.extend((0..many).map(|n| file(format!("{}/sidecar/{n}/x", id(0)))));
     let unpacked = home.paths.home.join("unpacked");
@@ -263,7 +263,7 @@ fn a_package_that_is_cut_or_changed_leaves_nothing() {
     for at in (10..package.len() - 8).step_by(53) {
         let mut bad = package.clone();
         bad[at] ^= 0x10;
-        // A few bits of a compressed stream can be turned without any change of its content.
+        // A few bits of a compressed stream can change without a change of its content.
         if import(&to, &bad, "/new", ID).is_ok() {
             assert_eq!(plain(&bad), plain(&package), "changed at {at}");
             fs::remove_dir_all(&to.paths.claude).unwrap();
@@ -278,7 +278,7 @@ fn a_package_that_is_cut_or_changed_leaves_nothing() {
 }
 
 #[test]
-fn what_is_taken_by_another_conversation_stays_and_the_rest_comes() {
+fn a_file_whose_name_is_taken_is_skipped() {
     let (from, to) = (Home::new(), empty());
     from.file("plans/blue-fox.md", "plan");
     let (package, _) = exported(&from, false);

@@ -1,12 +1,12 @@
-//! The folder below `C/projects` of a directory, and what in it belongs to the directory itself.
+//! The folder of a directory below `C/projects`, and the files in it that belong to the directory itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::core::claude::line_context::{project_dir_name, uncut_project_dir_name};
 
-/// The folder of this directory's transcripts: `C/projects/NAME`. Claude 2.0.76 and before do not cut a long
-/// name; their folder is taken where only that is there.
+/// The folder of this directory's transcripts: `C/projects/NAME`. Claude up to 2.0.76 does not shorten a
+/// long name; its folder is used if it is the only one.
 pub fn project_folder(claude: &Path, dir: &str) -> PathBuf {
     let projects = claude.join("projects");
     let folder = projects.join(project_dir_name(dir));
@@ -24,12 +24,12 @@ pub fn belongs_below<'a>(dir: &'a str, top: &str) -> Option<&'a str> {
 pub struct ProjectMemory {
     /// Its files, each with its new place.
     pub files: Vec<(PathBuf, PathBuf)>,
-    /// Files that stay, because another one has their name in the new place.
+    /// Files that stay because their name is taken in the new place.
     pub stay: Vec<PathBuf>,
 }
 
 impl ProjectMemory {
-    /// The memory in the folder `old`, as it goes to the folder `new`. What is no plain file stays.
+    /// The memory in the folder `old`, as it moves to the folder `new`. Only plain files move.
     #[must_use]
     pub fn of(old: &Path, new: &Path) -> Self {
         let mut found = ProjectMemory::default();
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_directory() {
+    fn paths_below_a_directory_are_recognized() {
         assert_eq!(belongs_below("/a/b", "/a/b"), Some(""));
         assert_eq!(belongs_below("/a/b/c", "/a/b/"), Some("/c"));
         assert_eq!((belongs_below("/a/bc", "/a/b"), belongs_below("/a", "/a/b")), (None, None));

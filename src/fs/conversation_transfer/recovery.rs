@@ -1,5 +1,5 @@
-//! The end of a transfer: finished, or undone. Also after a kill at any point, which is why each step here
-//! may find that it was done before.
+//! Finishes or undoes a transfer, also after a kill at any point. So each step here may already have been
+//! done.
 
 use std::fmt;
 use std::fs;
@@ -16,18 +16,17 @@ use crate::core::ids::ConversationId;
 use crate::fs::atomic;
 use crate::fs::file_error::FsError;
 
-/// What became of a transfer that was interrupted.
+/// How an interrupted transfer ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransferOutcome {
-    /// It is as if it had never begun.
+    /// Everything is as before the transfer.
     Undone,
-    /// It is done.
     Finished,
-    /// It is done, but this source stays as well, for this reason.
+    /// It is finished, but this source could not be removed, for this reason.
     SourceStays(PathBuf, String),
 }
 
-/// A transfer that was interrupted and that the next call took up.
+/// An interrupted transfer that the next call recovered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveredTransfer {
     pub kind: TransferKind,
@@ -35,9 +34,8 @@ pub struct RecoveredTransfer {
     pub id: Option<ConversationId>,
     /// The directory that it belonged to.
     pub from_dir: Option<String>,
-    /// The one to which it was to go; empty where a package had not been read yet.
+    /// The directory that it was going to; empty if the package was not read yet.
     pub to_dir: String,
-    /// What became of it.
     pub outcome: TransferOutcome,
 }
 
@@ -57,7 +55,7 @@ impl RecoveredTransfer {
 impl fmt::Display for RecoveredTransfer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.to_dir.is_empty() {
-            return write!(f, "an interrupted {} was undone: nothing of it is there", self.kind);
+            return write!(f, "an interrupted {} was undone: nothing of it is left", self.kind);
         }
         let what = self.id.as_ref().map_or("the project's memory", |id| id.short());
         let from = self.from_dir.as_deref().unwrap_or("its old directory");
@@ -65,16 +63,16 @@ impl fmt::Display for RecoveredTransfer {
         write!(f, "an interrupted {} of {what} to {to} was ", self.kind)?;
         match (&self.outcome, self.kind) {
             (TransferOutcome::Undone, TransferKind::Move) => write!(f, "undone: it is in {from}, as before"),
-            (TransferOutcome::Undone, _) => write!(f, "undone: nothing of it is there"),
+            (TransferOutcome::Undone, _) => write!(f, "undone: nothing of it is left"),
             (TransferOutcome::Finished, _) => write!(f, "finished: it is in {to}"),
             (TransferOutcome::SourceStays(path, cause), _) => {
-                write!(f, "finished: it is in {to}, and {} stays as well: {cause}", path.display())
+                write!(f, "finished: it is in {to}, but {} could not be removed: {cause}", path.display())
             }
         }
     }
 }
 
-/// Takes up what was interrupted, if anything was.
+/// Recovers an interrupted transfer, if there is one.
 pub(super) fn recover(dir: &Path, is_open: IsOpen) -> Result<Option<RecoveredTransfer>, TransferError> {
     let Some(record) = TransferRecord::load(dir)? else { return Ok(None) };
     let Some(deciding) = record.steps.last() else {
@@ -86,8 +84,8 @@ pub(super) fn recover(dir: &Path, is_open: IsOpen) -> Result<Option<RecoveredTra
             None => TransferOutcome::Finished,
         }
     } else {
-        // Its staged name is the last one that is removed. Without it everything was done, or nothing was:
-        // what is in the new place may then be somebody else's, and no source is removed for it.
+        // Its staged name is removed last. Without it, either everything or nothing was done: the file in
+        // the new place may then be somebody else's, and no source is removed for it.
         let there = |path: &Path| path.symlink_metadata().is_ok();
         let is_done = !there(&deciding.staged)
             && there(&deciding.to)
@@ -103,7 +101,7 @@ pub(super) fn recover(dir: &Path, is_open: IsOpen) -> Result<Option<RecoveredTra
     Ok(Some(RecoveredTransfer { kind, id, from_dir, to_dir, outcome }))
 }
 
-/// Whether the staged file has its own name: too, or alone where it was renamed.
+/// Whether the staged file has its own name: as a second name, or as the only one if it was renamed.
 fn has_name(record: &TransferRecord, step: &TransferStep) -> bool {
     match (step.staged.symlink_metadata(), step.to.symlink_metadata()) {
         (Ok(staged), Ok(there)) => (staged.dev(), staged.ino()) == (there.dev(), there.ino()),
@@ -112,7 +110,7 @@ fn has_name(record: &TransferRecord, step: &TransferStep) -> bool {
     }
 }
 
-/// Takes back what was put in place. The file that decides was not.
+/// Removes what was put in place. The deciding file was not.
 pub(super) fn undo(record: &TransferRecord) -> Result<(), TransferError> {
     for step in record.steps.iter().rev() {
         if has_name(record, step) {
@@ -124,8 +122,8 @@ pub(super) fn undo(record: &TransferRecord) -> Result<(), TransferError> {
     Ok(())
 }
 
-/// Removes the source of a move, as far as it is what was moved, and the staged names. What stays is given,
-/// with the reason.
+/// Removes the staged names, and the source of a move as far as it is unchanged. Returns what stays, with
+/// the reason.
 pub(super) fn finish(
     record: &TransferRecord,
     is_open: IsOpen,
@@ -138,7 +136,7 @@ pub(super) fn finish(
 }
 
 fn remove_source(record: &TransferRecord, is_open: IsOpen) -> Option<(PathBuf, String)> {
-    // The one that decides first: a conversation is where its transcript is.
+    // The deciding file first: a conversation is where its transcript is.
     for (number, step) in record.steps.iter().rev().enumerate() {
         let stays = |cause: String| Some((step.from.clone(), cause));
         match state_at(&step.from) {
@@ -178,7 +176,7 @@ fn remove(path: &Path) -> Result<(), TransferError> {
 fn remove_empty<'a>(dirs: impl Iterator<Item = &'a PathBuf>) {
     for dir in dirs {
         kill_point();
-        // One with something else in it stays.
+        // A directory that is not empty stays.
         let _ = fs::remove_dir(dir);
     }
 }

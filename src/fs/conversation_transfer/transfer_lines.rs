@@ -1,4 +1,4 @@
-//! A transcript, copied line by line, with a bounded amount of memory.
+//! Copies a transcript line by line, with bounded memory.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -11,13 +11,13 @@ use crate::fs::atomic;
 use crate::fs::file_error::FsError;
 use crate::sys::safe_file::{self, FileRule};
 
-/// How many lines a copy has.
+/// Counts of a copied transcript's lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     pub lines: u64,
-    /// Those that name the new place now.
+    /// Lines that name the new place now.
     pub changed: u64,
-    /// Those that are no JSON, or longer than is looked into; they are as they were.
+    /// Lines that are not JSON or are too long to examine; they are unchanged.
     pub foreign: u64,
 }
 
@@ -29,13 +29,14 @@ impl std::ops::AddAssign for LineCounts {
     }
 }
 
-/// What was read of a line.
+/// A piece of a line.
 enum LinePiece {
-    /// A line, without its newline; the last one may have none.
-    Line { has_end: bool },
-    /// The begin of a line that is longer than the limit. The rest follows.
+    /// A line without its newline; the last line may have had none.
+    Line {
+        has_end: bool,
+    },
+    /// The start of a line that is longer than the limit. The rest follows.
     Begin,
-    /// The end of the file.
     End,
 }
 
@@ -65,8 +66,8 @@ fn next(from: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<
     }
 }
 
-/// Copies all lines, each as `make` wants it; `None` keeps it as it is. Longer lines than `most` bytes are
-/// copied as they are.
+/// Copies all lines, each replaced by the result of `make`; `None` keeps it. Lines longer than `most` bytes
+/// are copied unchanged.
 pub(super) fn copy(
     from: &mut impl BufRead,
     to: &mut impl Write,
@@ -93,7 +94,7 @@ pub(super) fn copy(
     }
 }
 
-/// Copies the rest of a line, up to and with the newline.
+/// Copies the rest of a line, with its newline.
 fn copy_rest(from: &mut impl BufRead, to: &mut impl Write) -> io::Result<()> {
     loop {
         let bytes = from.fill_buf()?;
@@ -107,8 +108,8 @@ fn copy_rest(from: &mut impl BufRead, to: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// Copies all lines of a transcript without what Claude would act on when it is resumed. Longer lines than
-/// `most` bytes are left out.
+/// Copies all lines of a transcript without the parts that Claude acts on when it resumes it. Lines longer
+/// than `most` bytes are left out.
 fn copy_without_acting_parts(
     from: &mut impl BufRead,
     to: &mut dyn Write,
@@ -137,7 +138,8 @@ fn copy_without_acting_parts(
     }
 }
 
-/// Copies the file beside a sub-agent's transcript without what Claude would act on when it resumes it.
+/// Copies the file beside a sub-agent's transcript without the parts that Claude acts on when it resumes
+/// it.
 fn copy_agent_without_acting_parts(from: &mut impl Read, to: &mut dyn Write) -> io::Result<LeftOutOfLines> {
     let (mut file, mut left_out) = (Vec::new(), LeftOutOfLines::default());
     from.take(AGENT_BYTES).read_to_end(&mut file)?;
@@ -148,19 +150,19 @@ fn copy_agent_without_acting_parts(from: &mut impl Read, to: &mut dyn Write) -> 
     Ok(left_out)
 }
 
-/// The end of the name of the file beside a sub-agent's transcript.
+/// The suffix of the file beside a sub-agent's transcript.
 const AGENT_META: &str = ".meta.json";
-/// The most of such a file that is read, in bytes. One that is longer cannot be read then.
+/// The most that is read of such a file, in bytes. A longer file cannot be parsed then.
 const AGENT_BYTES: u64 = 1 << 20;
 
-/// Whether Claude may act on what stands in a file of this name when it resumes the conversation of which it
-/// is the transcript, or lies in the directory beside it.
+/// Whether Claude may act on parts of a file with this name when it resumes the conversation: the
+/// transcript, or a file in the directory beside it.
 pub fn may_have_acting_parts(name: &str) -> bool {
     name.ends_with(".jsonl") || name.ends_with(AGENT_META)
 }
 
-/// Takes out of a transcript, or the file beside one of a sub-agent, that was unpacked what Claude would act
-/// on when it is resumed. Its time stays.
+/// Removes the parts that Claude would act on from an unpacked transcript, or from the file beside that of
+/// a sub-agent. The file keeps its time.
 ///
 /// # Errors
 /// When it cannot be read or written.
@@ -175,7 +177,7 @@ pub fn leave_out_acting_parts(path: &Path, project: &ForeignProject) -> Result<L
             false => copy_without_acting_parts(&mut from, to, LINE_BYTES, project),
         }
     };
-    // Often there is nothing of that, and nothing to write.
+    // Often there is nothing to remove, and so nothing to write.
     let left_out = copy(&mut io::sink()).map_err(FsError::io("read", path))?;
     if left_out.is_nothing() {
         return Ok(left_out);
@@ -216,7 +218,7 @@ pub(super) fn move_lines(
     Ok(counts)
 }
 
-/// Whether `new` is `old`, moved by these rules, line for line.
+/// Whether `new` is `old` changed by these rules, line for line.
 pub(super) fn is_moved(
     old: &mut impl BufRead,
     new: &mut impl BufRead,
@@ -236,7 +238,7 @@ fn is_moved_within(
         match next(old, &mut old_line, most)? {
             LinePiece::End => return Ok(new.fill_buf()?.is_empty()),
             LinePiece::Line { has_end } => {
-                // The new one may be longer, by as many paths as it has.
+                // The new line may be longer, by as many paths as it has.
                 let same_end = match next(new, &mut new_line, most.saturating_mul(2))? {
                     LinePiece::Line { has_end: new_end } => has_end == new_end,
                     LinePiece::End => old_line.is_empty() && !has_end,
@@ -269,7 +271,7 @@ fn is_moved_within(
     }
 }
 
-/// Fills the buffer; false if the file ends before.
+/// Fills the buffer; false if the file ends first.
 fn reads(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(buffer) {
         Ok(()) => Ok(true),
@@ -323,10 +325,10 @@ mod tests {
     }
 
     #[test]
-    fn every_other_difference_is_seen() {
+    fn every_other_difference_is_detected() {
         let (old, new) =
             (b"{\"cwd\":\"/old\"}\nlong line\nlast".as_slice(), b"{\"cwd\":\"/newer\"}\nlong line\nlast");
-        // The second line is longer than is looked into.
+        // The second line is too long to be examined.
         let moved =
             |new: &[u8]| is_moved_within(&mut pieces(old, 4), &mut pieces(new, 3), &rules(), 14).unwrap();
         let short =

@@ -1,4 +1,4 @@
-//! Which file goes where.
+//! Plans which file goes where.
 
 use std::collections::HashSet;
 use std::fs;
@@ -17,13 +17,13 @@ use crate::fs::file_error::FsError;
 use crate::fs::restore_target::missing_directories;
 use crate::sys::safe_file::{self, FileRule};
 
-/// How the names begin under which files are written before they get their own.
+/// The prefix of files that are written before they get their own name.
 const STAGED_PREFIX: &str = ".hopty-transfer-";
 
-/// Where a conversation goes.
+/// The target of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferTarget {
-    /// The directory that it is to belong to: an absolute path.
+    /// The directory that the conversation will belong to: an absolute path.
     pub dir: String,
     pub id: ConversationId,
 }
@@ -32,18 +32,18 @@ pub struct TransferTarget {
 #[derive(Clone, Debug)]
 pub struct TransferPlan {
     pub(super) record: TransferRecord,
-    /// `None` where no lines change.
+    /// `None` if no lines change.
     pub(super) rules: Option<TransferRules>,
-    /// What is left where it is: no plain file, or one whose name is taken.
+    /// Files that stay where they are: not plain files, or their name is taken.
     pub skipped: Vec<PathBuf>,
 }
 
 impl TransferPlan {
-    /// Moves or copies a conversation to `target`. `dir` is the directory that its lines name, and `map` the
-    /// pairs of directories that get another name in its lines.
+    /// Moves or copies a conversation to `target`. `dir` is the directory that its lines name, and `map`
+    /// lists pairs of directories to rename in its lines.
     ///
     /// # Errors
-    /// When something is at one of the new places, or a file of it cannot be used.
+    /// When one of the new places is taken, or a file of the conversation cannot be used.
     pub fn new(
         kind: TransferKind,
         claude: &Path,
@@ -68,24 +68,25 @@ impl TransferPlan {
         let mut skipped = found.odd.clone();
         for file in &found.files {
             let is_shared = matches!(file.role, FileRole::Plan | FileRole::DebugLog);
-            // With its id a conversation keeps everything that is filed under it alone.
+            // A conversation that keeps its id keeps everything that is filed under the id alone.
             let stays = found.id == target.id
                 && !matches!(file.role, FileRole::Transcript | FileRole::Sidecar | FileRole::OldAgent);
             let place = FilePlace::of(file.role, &file.path, &found.id).filter(|_| !is_shared && !stays);
             let Some(place) = place else { continue };
             let to = place.path(claude, &new_folder, &target.id);
-            // An old sub-agent is named by its own id: a copy in the same folder has no name for it.
+            // An old sub-agent is named by its own id, so a copy in the same folder has no free name for
+            // it.
             if file.role == FileRole::OldAgent && old_folder == new_folder {
                 skipped.push(file.path.clone());
                 continue;
             }
             record.steps.push(TransferStep { has_lines: place.has_lines(), ..step(&file.path, to)? });
         }
-        // The transcript is the first of the files, and the last that is put in place.
+        // The transcript is the first of the files, and is put in place last.
         if !record.steps.is_empty() {
             record.steps.rotate_left(1);
         }
-        // A transcript elsewhere, which was named by its path, is in a directory of the person's own.
+        // A transcript that was named by its path is in a directory of the person.
         let projects = claude.join("projects");
         let is_claudes = |dir: &Path| dir.starts_with(&projects) && dir != projects;
         record.old_dirs = found.dirs.iter().filter(|dir| dir.starts_with(old_folder)).cloned().collect();
@@ -114,7 +115,7 @@ impl TransferPlan {
         let mut skipped = Vec::new();
         for (place, from) in &packed.files {
             let to = place.path(claude, &folder, &target.id);
-            // Plans and old sub-agents have names of their own, which another conversation may have taken.
+            // Plans and old sub-agents have names of their own, which may be taken.
             let has_own_name = matches!(place.role, FileRole::Plan | FileRole::OldAgent);
             if has_own_name && to.symlink_metadata().is_ok() {
                 skipped.push(to);
@@ -122,14 +123,14 @@ impl TransferPlan {
             }
             record.steps.push(TransferStep { has_lines: place.has_lines(), mode: 0o600, ..step(from, to)? });
         }
-        // The transcript is the one that decides.
+        // The transcript decides.
         record.steps.sort_by_key(|step| step.to == folder.join(format!("{}.jsonl", target.id)));
         let mut plan = TransferPlan { record, rules: Some(rules), skipped };
         plan.check(claude)?;
         Ok(plan)
     }
 
-    /// Moves the memory of a project; `None` if it has none that can go.
+    /// Moves the memory of a project; `None` if it has none that can be moved.
     ///
     /// # Errors
     /// When one of the files cannot be used.
@@ -145,7 +146,7 @@ impl TransferPlan {
         if memory.files.is_empty() {
             return Ok(None);
         }
-        // The directories of the files, and those above them up to the project's own.
+        // The directories of the files, and their parents up to that of the project.
         let projects = claude.join("projects");
         let above = memory.files.iter().flat_map(|(from, _)| from.ancestors().skip(1));
         record.old_dirs =
@@ -171,10 +172,10 @@ impl TransferPlan {
         self.record.steps.last().map_or(Path::new(""), |step| &step.to)
     }
 
-    /// Checks that nothing is at the new places and that only real directories lead there, and notes which of
-    /// these have to be made.
+    /// Checks that the new places are free and that only real directories lead to them; notes which
+    /// directories must be created.
     fn check(&mut self, claude: &Path) -> Result<(), TransferError> {
-        // A package may have many files and many directories: each is looked at once.
+        // A package may have many files and directories: each is checked once.
         let (mut seen, mut new) = (HashSet::new(), HashSet::new());
         for step in &self.record.steps {
             if step.to.symlink_metadata().is_ok() {
@@ -193,7 +194,7 @@ impl TransferPlan {
     }
 }
 
-/// Where a conversation was, for its lines.
+/// Where a conversation was, to change its lines.
 struct OldPlaces<'a> {
     id: &'a ConversationId,
     /// The directory of its own files.
@@ -212,9 +213,9 @@ fn rules(
     let sidecar = (old.sidecar.clone(), text(&folder.join(target.id.as_str()))?);
     let mut pairs = map;
     pairs.push(sidecar.clone());
-    // What Claude keeps stays there, also where the directory that moves is the home in which it is.
+    // Claude's files stay, even if the directory that moves is the home that contains them.
     pairs.push((old.claude.clone(), text(claude)?));
-    // Transcripts name what is there by its path.
+    // Transcripts name these files by path.
     for (_, name) in FileRole::id_directories() {
         let new = text(&claude.join(name).join(target.id.as_str()))?;
         pairs.push((format!("{}/{name}/{}", old.claude, old.id), new));
@@ -222,7 +223,7 @@ fn rules(
     Ok(TransferRules { directories: PathMap::new(pairs), sidecar, id: (old.id.clone(), target.id.clone()) })
 }
 
-/// A file as it is copied: without a look into its lines.
+/// A file that is copied unchanged.
 fn step(from: &Path, to: PathBuf) -> Result<TransferStep, TransferError> {
     let meta = fs::symlink_metadata(from).map_err(FsError::io("look at", from))?;
     safe_file::check(from, &meta, FileRule::own(u64::MAX)).map_err(FsError::from)?;
@@ -240,7 +241,7 @@ fn step(from: &Path, to: PathBuf) -> Result<TransferStep, TransferError> {
     })
 }
 
-/// The directories that have to be made for a file, Claude's own among them, those above first.
+/// The directories that must be created for a file, including Claude's own, parents first.
 fn directories_for(claude: &Path, file: &Path) -> Result<Vec<PathBuf>, TransferError> {
     let mut missing: Vec<PathBuf> =
         claude.ancestors().take_while(|dir| dir.symlink_metadata().is_err()).map(Path::to_owned).collect();

@@ -1,5 +1,5 @@
-//! What is under way, in `STATE/transfers/current.json`: written before the first file of a transfer, removed
-//! after the last step.
+//! The transfer in progress, in `STATE/transfers/current.json`: written before its first file, removed
+//! after its last step.
 
 use std::fmt;
 use std::fs;
@@ -18,15 +18,14 @@ use crate::fs::file_error::FsError;
 /// The longest record that is read, in bytes.
 const RECORD_CAP: u64 = 256 << 20;
 
-/// What is done with a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TransferKind {
-    /// It goes to another directory.
+    /// To another directory.
     Move,
-    /// It is in both afterwards, under two ids.
+    /// In both directories afterwards, under two ids.
     Copy,
-    /// It comes out of a package.
+    /// From a package.
     Import,
 }
 
@@ -44,11 +43,11 @@ impl fmt::Display for TransferKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TransferStep {
     pub from: PathBuf,
-    /// Where it goes.
+    /// The new place.
     pub to: PathBuf,
-    /// Where it is written first: in the same directory.
+    /// The temporary name, in the same directory.
     pub staged: PathBuf,
-    /// What it was when it was looked at.
+    /// Its state when it was listed.
     pub state: FileState,
     /// The mode of the new file.
     pub mode: u32,
@@ -63,27 +62,27 @@ pub(super) struct TransferRecord {
     pub id: Option<ConversationId>,
     /// The directory that it belonged to.
     pub from_dir: Option<String>,
-    /// The one to which it goes.
+    /// The directory that it goes to.
     pub to_dir: String,
-    /// In the order in which they are put in place. The last one decides whether the conversation is there.
+    /// In the order in which they are put in place. The last one decides whether the conversation exists.
     pub steps: Vec<TransferStep>,
-    /// Directories that are made, those above first.
+    /// Directories that are created, parents first.
     pub new_dirs: Vec<PathBuf>,
-    /// Directories that are removed after a move if they are empty then.
+    /// Directories that a move removes if they are empty afterwards.
     pub old_dirs: Vec<PathBuf>,
-    /// Every file is staged, and each gets its name by a rename: the file system has no hard links.
+    /// Whether all files are staged first and then renamed, because the file system has no hard links.
     #[serde(default)]
     pub by_rename: bool,
 }
 
 impl TransferRecord {
-    /// One without files.
+    /// A record without files.
     pub fn new(kind: TransferKind, from_dir: Option<String>, to_dir: String) -> Self {
         let (steps, new_dirs, old_dirs) = (Vec::new(), Vec::new(), Vec::new());
         TransferRecord { kind, id: None, from_dir, to_dir, steps, new_dirs, old_dirs, by_rename: false }
     }
 
-    /// The one in this directory.
+    /// Reads the record in this directory.
     pub fn load(dir: &Path) -> Result<Option<Self>, TransferError> {
         let path = path(dir);
         let Some(bytes) = atomic::read_own(&path, RECORD_CAP, 0o022)? else { return Ok(None) };
@@ -91,7 +90,7 @@ impl TransferRecord {
         record.map(Some).map_err(|error| FsError::io("read", &path)(error.into()).into())
     }
 
-    /// Writes it, durably.
+    /// Writes the record, durably.
     pub fn save(&self, dir: &Path) -> Result<(), TransferError> {
         let path = path(dir);
         let bytes = serde_json::to_vec(self).map_err(|error| FsError::io("write", &path)(error.into()))?;

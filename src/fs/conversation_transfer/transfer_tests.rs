@@ -1,5 +1,5 @@
-//! Transfers as they are used: everything of a conversation follows, nothing is replaced, and what fails
-//! leaves all as it was. Kills at every step are tested with the program itself (`tests/transfer.rs`).
+//! Transfers in use: all files of a conversation follow, nothing is replaced, and a failed transfer changes
+//! nothing. `tests/transfer.rs` kills the program itself at every step.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,13 +13,13 @@ use crate::core::conversation_transfer::LeftOutOfLines;
 use crate::core::ids::ConversationId;
 use crate::fs::conversations::files::tests::paths;
 use crate::fs::conversations::{ConversationFiles, TranscriptFile};
+use crate::fs::file_error::FsError;
 use crate::fs::paths::Paths;
 
 pub(super) const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 pub(super) const NEW_ID: &str = "00000000-94b9-4841-b82f-a62cfb8efdc0";
 
-/// Lines of a conversation of `/old/web` that Claude acts on when it resumes it, and those that are left of
-/// them.
+/// Lines of a conversation of `/old/web` that Claude acts on when it resumes it, and what remains of them.
 pub(in crate::fs) const ACTING: &str = "{\"type\":\"permission-mode\",\"permissionMode\":\"acceptEdits\"}\n\
     {\"type\":\"file-history-snapshot\",\"snapshot\":{\"trackedFileBackups\":{\
     \"a.rs\":{\"realParentDir\":\"/old/web\"},\"/home/u/.bashrc\":{},\
@@ -46,7 +46,7 @@ pub(in crate::fs) const LEFT_OUT: LeftOutOfLines = LeftOutOfLines {
     others: 2,
     unreadable: 0,
 };
-/// The file beside a sub-agent's transcript, and what is left of it.
+/// The file beside a sub-agent's transcript, and what remains of it.
 pub(in crate::fs) const ACTING_AGENT: &str =
     "{\"agentType\":\"x\",\"cwd\":\"/home/u\",\"permissionMode\":\"acceptEdits\"}";
 pub(in crate::fs) const HARMLESS_AGENT: &str = "{\"agentType\":\"x\"}";
@@ -161,7 +161,7 @@ fn item_075_everything_of_a_conversation_follows_and_only_paths_change() {
 
 #[test]
 fn item_075_a_copy_has_its_own_id_everywhere_and_its_source_stays() {
-    // In the same folder, too.
+    // Also in the same folder.
     for to in ["/new", "/old/web"] {
         let home = Home::new();
         let before = home.files();
@@ -196,7 +196,7 @@ fn nothing_is_replaced_and_no_link_is_followed() {
     let before = home.files();
     let error = home.plan(TransferKind::Move, "/new").unwrap_err();
     assert!(matches!(&error, TransferError::Exists(path) if path.ends_with("agent-1.jsonl")), "{error}");
-    // One that comes only after it was planned.
+    // A file that appears after the plan was made.
     let plan = home.plan(TransferKind::Move, "/late").unwrap();
     home.file(&format!("projects/-late/{ID}.jsonl"), "somebody's");
     let error = home.place(&plan).unwrap_err();
@@ -216,11 +216,11 @@ fn nothing_is_replaced_and_no_link_is_followed() {
 }
 
 #[test]
-fn what_is_open_or_changes_meanwhile_stays_and_nothing_of_the_rest_is_left() {
+fn an_open_or_changed_conversation_is_not_moved() {
     let home = Home::new();
     let before = home.files();
     let plan = home.plan(TransferKind::Move, "/new").unwrap();
-    // Open from the begin on, and only when everything is written.
+    // Open from the start, and only after everything is written.
     for closed_for in [0, 1] {
         let asked = std::cell::Cell::new(0);
         let is_open = |_: &ConversationId| {
@@ -269,7 +269,7 @@ fn a_source_that_changed_after_a_kill_is_not_removed() {
         "an interrupted move of c74cc080 to /new was undone: it is in /old/web, as before"
     );
     assert_eq!(home.files(), before);
-    // The transcript was in place, and then the old one was opened, or written to.
+    // The transcript was in place; then the old one was opened, or written to.
     for (is_open, cause) in [(true, "open in"), (false, "changed")] {
         killed(&home, plan.record.steps.len());
         if !is_open {
@@ -281,7 +281,7 @@ fn a_source_that_changed_after_a_kill_is_not_removed() {
         assert!(files.contains_key(&transcript) && staged_names(&files).is_empty(), "{files:?}");
         fs::remove_dir_all(home.paths.claude.join("projects/-new")).unwrap();
     }
-    // The staged file was never written, and the new place is somebody else's.
+    // The staged file was never written, and the new place belongs to somebody else.
     killed(&home, 0);
     plan.record.steps.iter().for_each(|step| fs::remove_file(&step.staged).unwrap());
     home.file(&format!("projects/-new/{ID}.jsonl"), "somebody's");
@@ -331,7 +331,7 @@ fn the_memory_of_a_project_moves_without_replacing_any() {
 }
 
 #[test]
-fn what_comes_back_changed_from_the_disk_is_noticed() {
+fn corruption_on_the_disk_is_noticed() {
     let home = Home::new();
     let plan = home.plan(TransferKind::Move, "/new").unwrap();
     plan.record.new_dirs.iter().for_each(|dir| fs::create_dir_all(dir).unwrap());

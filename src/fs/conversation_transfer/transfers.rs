@@ -1,4 +1,4 @@
-//! Doing what a plan says.
+//! Carries out a plan.
 
 use std::fs::{self, FileTimes, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -26,24 +26,24 @@ use crate::sys::safe_file::{self, FileRule};
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// How much of a file is read at once, in bytes.
 const CHUNK: usize = 1 << 17;
-/// Space that is left on the disk beside the new files, in bytes.
+/// Space that must remain free on the disk, in bytes.
 pub(super) const RESERVE: u64 = 1 << 20;
 
-/// Who has a conversation open, in words; `None` if nobody has.
+/// Says in words who has a conversation open; `None` if nobody has.
 pub type IsOpen<'a> = &'a dyn Fn(&ConversationId) -> Option<String>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferReport {
-    /// How many files are in their new place.
+    /// How many files were put in place.
     pub files: usize,
     pub bytes: u64,
-    /// The lines of all transcripts among them.
+    /// The lines of all transferred transcripts.
     pub lines: LineCounts,
-    /// The last file: the transcript of a conversation.
+    /// The last file: the conversation's transcript.
     pub transcript: PathBuf,
 }
 
-/// The right to transfer conversations, which one process has at a time.
+/// The right to transfer conversations, which one process holds at a time.
 pub struct Transfers<'a> {
     pub(super) dir: PathBuf,
     is_open: IsOpen<'a>,
@@ -51,11 +51,10 @@ pub struct Transfers<'a> {
 }
 
 impl<'a> Transfers<'a> {
-    /// Waits for other processes that transfer conversations, and finishes or undoes what one of them left
-    /// when it was killed.
+    /// Waits for other processes that transfer conversations, and recovers a transfer that was killed.
     ///
     /// # Errors
-    /// [`TransferError::Busy`], and when what was left can be neither finished nor undone.
+    /// [`TransferError::Busy`], and when the killed transfer can be neither finished nor undone.
     pub fn begin(
         paths: &Paths,
         is_open: IsOpen<'a>,
@@ -77,20 +76,20 @@ impl<'a> Transfers<'a> {
     /// Carries out a plan.
     ///
     /// # Errors
-    /// Nothing has changed then, but for [`TransferError::SourceStays`]: then the conversation is in both
-    /// places.
+    /// Nothing has changed then, except for [`TransferError::SourceStays`]: the conversation is then in
+    /// both places.
     pub fn place(&self, plan: &TransferPlan) -> Result<TransferReport, TransferError> {
         let mut record = plan.record.clone();
         self.check_closed(&record)?;
         let above = plan.transcript().ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
-        if let Some(lack) = free_space::lack(above, plan.bytes().saturating_add(RESERVE)) {
+        if let Some(lack) = free_space::space_problem(above, plan.bytes().saturating_add(RESERVE)) {
             return Err(TransferError::NoRoom(lack));
         }
         record.save(&self.dir)?;
         let lines = match self.put_in_place(&mut record, plan.rules.as_ref()) {
             Ok(lines) => lines,
             Err(error) => {
-                // What cannot be undone now is undone by the next call: the record is still there.
+                // If this cannot be undone now, the next call undoes it: the record still exists.
                 recovery::undo(&record)?;
                 TransferRecord::remove(&self.dir)?;
                 return Err(error);
@@ -156,7 +155,7 @@ impl<'a> Transfers<'a> {
         Ok(lines)
     }
 
-    /// Gives a staged file its name, unless something has it.
+    /// Gives a staged file its name, unless the name is taken.
     fn put_name(&self, record: &mut TransferRecord, number: usize) -> Result<(), TransferError> {
         kill_point();
         let failed = |step: &TransferStep, error: io::Error| match error.kind() {
@@ -186,12 +185,12 @@ fn directories(steps: &[TransferStep]) -> std::collections::BTreeSet<&Path> {
     steps.iter().filter_map(|step| step.to.parent()).collect()
 }
 
-/// The state of what is at a path now; `None` if nothing is.
+/// The current state of a path; `None` if nothing is there.
 pub(super) fn state_at(path: &Path) -> Option<FileState> {
     fs::symlink_metadata(path).ok().map(|meta| FileState::of(&meta))
 }
 
-/// Writes a file anew beside its place, durably, reads it back and compares it with its source.
+/// Writes a file beside its place, durably, reads it back and compares it with its source.
 fn stage(step: &TransferStep, rules: Option<&TransferRules>) -> Result<LineCounts, TransferError> {
     let rules = rules.filter(|_| step.has_lines);
     let written = |doing| FsError::io(doing, &step.to);
@@ -218,7 +217,7 @@ fn stage(step: &TransferStep, rules: Option<&TransferRules>) -> Result<LineCount
     check_staged(step, rules).map(|()| lines)
 }
 
-/// Reads a staged file back and compares it with its source, in another way than it was made.
+/// Reads a staged file back and compares it with its source, by another method than the one that wrote it.
 pub(super) fn check_staged(step: &TransferStep, rules: Option<&TransferRules>) -> Result<(), TransferError> {
     let again = safe_file::open(&step.staged, FileRule::own(u64::MAX)).map_err(FsError::from)?;
     let again = again.ok_or_else(|| TransferError::Differs(step.to.clone()))?;
@@ -235,7 +234,7 @@ pub(super) fn check_staged(step: &TransferStep, rules: Option<&TransferRules>) -
     }
 }
 
-/// Opens the source of a step, which must be as it was.
+/// Opens the source of a step, which must be unchanged.
 fn open(step: &TransferStep) -> Result<BufReader<fs::File>, TransferError> {
     let file = safe_file::open(&step.from, FileRule::own(u64::MAX)).map_err(FsError::from)?;
     let file = file.ok_or_else(|| TransferError::Changed(step.from.clone()))?;

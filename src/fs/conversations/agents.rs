@@ -1,4 +1,4 @@
-//! The transcripts of sub-agents: `C/projects/PROJECT/ID/subagents/*.jsonl`, and of 2.0.x and before
+//! The transcripts of sub-agents: `C/projects/PROJECT/ID/subagents/*.jsonl`; up to 2.0.x
 //! `C/projects/PROJECT/agent-*.jsonl`.
 
 use std::collections::BTreeSet;
@@ -10,24 +10,24 @@ use super::transcripts::{FileState, TranscriptFile};
 use crate::core::ids::ConversationId;
 use crate::fs::paths::Paths;
 
-/// How deep directories are looked into.
+/// How deep directories are searched.
 const DEPTH: usize = 8;
 
 /// The transcript of one sub-agent: a regular file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentTranscript {
-    /// The conversation in whose directory it is; an old one's is known only by its lines.
+    /// The conversation whose directory it is in; that of an old one is known only from its lines.
     pub conversation: Option<ConversationId>,
     pub path: PathBuf,
-    /// What it was when it was looked at.
+    /// Its state when it was listed.
     pub state: FileState,
 }
 
 impl AgentTranscript {
-    /// All of them, also those whose conversation is gone. A link is not followed.
+    /// All of them, including those whose conversation is gone. Links are not followed.
     pub fn all(paths: &Paths) -> Vec<Self> {
         let mut found = Vec::new();
-        // `projects` itself may be a link of the person's own, to another disk.
+        // `projects` itself may be a link to another disk.
         for (project, meta) in listed(&paths.claude.join("projects")) {
             if meta.is_dir() {
                 add_project(&project, &mut found);
@@ -58,13 +58,13 @@ impl AgentTranscript {
         found
     }
 
-    /// The same as a transcript of the conversation that called it.
+    /// The same file as a transcript of the conversation that called it.
     #[must_use]
     pub fn into_file(self) -> Option<TranscriptFile> {
         Some(TranscriptFile { id: self.owner()?, path: self.path, state: self.state })
     }
 
-    /// The conversation that called it. An old one is opened for that.
+    /// The conversation that called it. An old one must be opened to find out.
     pub fn owner(&self) -> Option<ConversationId> {
         self.conversation.clone().or_else(|| conversation_of(&self.path))
     }
@@ -99,12 +99,12 @@ fn add_below(dir: &Path, id: &ConversationId, depth: usize, found: &mut Vec<Agen
     }
 }
 
-/// What is in a directory that is no link, by path.
+/// The entries of a directory that is not a link, by path.
 fn entries(dir: &Path) -> Vec<(PathBuf, Metadata)> {
     if dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()) { listed(dir) } else { Vec::new() }
 }
 
-/// What is in a directory, by path.
+/// The entries of a directory, by path.
 fn listed(dir: &Path) -> Vec<(PathBuf, Metadata)> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let mut entries: Vec<(PathBuf, Metadata)> =
@@ -150,7 +150,7 @@ mod tests {
         };
         let of = |name: &str, n: u32| (format!("agent-{name}.jsonl"), format!("{n:08x}"));
         assert_eq!(named(AgentTranscript::all(&paths)), [of("a", 1), of("b", 1), of("c", 2), of("d", 3)]);
-        // To another disk, say.
+        // For example to another disk.
         std::fs::rename(&projects, root.path().join("disk")).unwrap();
         std::os::unix::fs::symlink(root.path().join("disk"), &projects).unwrap();
         assert_eq!(AgentTranscript::all(&paths).len(), 4);

@@ -1,7 +1,7 @@
-//! What was read of files, kept for the next time.
+//! Caches what was read from files.
 //!
-//! A cache may be deleted at any time, and a damaged one or one of another version counts as none. What it
-//! says of a file holds as long as that has the same length, time and inode.
+//! A cache may be deleted at any time; a damaged one or one of another version counts as empty. An entry is
+//! valid as long as its file has the same length, time and inode.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,48 +16,47 @@ use crate::fs::paths::Paths;
 use crate::sys::private_dir;
 use crate::sys::safe_file::{self, FileLinks, FileRule};
 
-/// The version of the file: any change of what a summary is, or of how it is made, is another one.
+/// The version of the cache; change it with every change of a summary's content or of how it is computed.
 const VERSION: u32 = 5;
 /// The longest file that is read, in bytes.
 const CACHE_MAX: u64 = 256 << 20;
 
-/// What is known of one transcript.
+/// The cached summary of one transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct CachedSummary {
-    /// The file that it was made of.
+    /// The state of the file that was read.
     pub state: FileState,
     pub summary: ConversationSummary,
-    /// Where to read on, where every line was read.
+    /// Where to continue reading, if every line was read.
     pub resume: Option<ResumePoint>,
-    /// What tells whether its sub-agents are those that were counted.
+    /// Identifies the sub-agents that were counted.
     pub agents: String,
 }
 
-/// Where a transcript that was read to its end is read on once it has grown.
+/// Where to continue reading a transcript that has grown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ResumePoint {
-    /// Behind the last whole line that was read, in bytes from the begin.
+    /// After the last whole line that was read, in bytes from the start.
     pub offset: u64,
-    /// The digest of the bytes before it, so that a file that was written anew is not taken for one that
-    /// grew.
+    /// The digest of the bytes before it, so that a rewritten file is not mistaken for one that grew.
     pub digest: String,
-    /// What the lines so far add up to.
+    /// The state of the reader after these lines.
     pub reader: SummaryReader,
 }
 
-/// The summaries that are known, by the transcript's path.
+/// The cached summaries, by transcript path.
 pub(super) fn summaries(paths: &Paths) -> FileCache<CachedSummary> {
     FileCache::load(paths.conversation_cache(), VERSION, CACHE_MAX)
 }
 
-/// A cache as it is written.
+/// The cache as a file.
 #[derive(Serialize, Deserialize)]
 struct CacheFile<P, T> {
     version: u32,
     entries: Vec<(P, T)>,
 }
 
-/// What is known of files, by their paths.
+/// Cached facts about files, by path.
 #[derive(Debug)]
 pub(super) struct FileCache<T> {
     file: PathBuf,
@@ -75,24 +74,23 @@ impl<T: Serialize + DeserializeOwned> FileCache<T> {
         FileCache { file, version, known: entries.into_iter().flatten().collect(), is_changed: false }
     }
 
-    /// What is known of a file, whether or not it has changed since.
+    /// The entry of a file, whether or not the file has changed since.
     pub(super) fn get(&self, path: &Path) -> Option<&T> {
         self.known.get(path)
     }
 
-    /// Keeps what was read.
     pub(super) fn put(&mut self, path: &Path, read: T) {
         self.known.insert(path.to_owned(), read);
         self.is_changed = true;
     }
 
-    /// Forgets a file that cannot be read any more.
+    /// Removes a file that can no longer be read.
     pub(super) fn forget(&mut self, path: &Path) {
         self.known.remove(path);
     }
 
-    /// Writes what has changed, and forgets files that are gone. Without it everything is read again the next
-    /// time, so that a full or read-only disk is no failure.
+    /// Writes changes, and removes files that are gone. If this fails everything is read again next time,
+    /// so a full or read-only disk is not an error.
     pub(super) fn save(&mut self) {
         if !std::mem::take(&mut self.is_changed) {
             return;

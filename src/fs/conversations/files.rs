@@ -1,8 +1,8 @@
-//! Everything that Claude keeps for one conversation.
+//! All files that Claude keeps for one conversation.
 //!
-//! Beside the transcript, Claude has directories and files with the conversation's id in their name, in
-//! several places below its own directory (measured on 2.0.76 to 2.1.332). What conversations share
-//! (`history.jsonl`, `paste-cache`, `shell-snapshots`) belongs to none.
+//! Besides the transcript, Claude has directories and files with the conversation's id in their name, in
+//! several places below its own directory (measured on 2.0.76 to 2.1.332). Files that conversations share
+//! (`history.jsonl`, `paste-cache`, `shell-snapshots`) belong to none.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -17,22 +17,21 @@ use crate::core::ids::ConversationId;
 use crate::fs::paths::Paths;
 use crate::sys::safe_file::{self, FileRule, is_absent};
 
-/// How deep directories are looked into.
+/// How deep directories are searched.
 const DEPTH: usize = 16;
-/// How many files of one conversation are listed; more are an error.
+/// The most files of one conversation that are listed; more are an error.
 const FILES: usize = 200_000;
-/// How much of an old sub-agent's file is read to see whose it is, in bytes.
+/// How much of an old sub-agent's file is read to find its conversation, in bytes.
 const FIRST: u64 = 64 << 10;
 
 /// One file of a conversation: a regular file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationFile {
-    /// Where it is, absolute.
     pub path: PathBuf,
-    /// The same below Claude's directory, such as `tasks/ID/1.json`.
+    /// Its path below Claude's directory, such as `tasks/ID/1.json`.
     pub below_claude: PathBuf,
     pub role: FileRole,
-    /// What it was when it was looked at.
+    /// Its state when it was listed.
     pub state: FileState,
 }
 
@@ -40,25 +39,26 @@ pub struct ConversationFile {
 pub struct ConversationFiles {
     pub id: ConversationId,
     pub transcript: TranscriptFile,
-    /// All of its files, the transcript first, then by role and path.
+    /// All of its files: the transcript first, then by role and path.
     pub files: Vec<ConversationFile>,
-    /// Its directories, those above before those below, without `C/projects/PROJECT`: empty ones too.
+    /// Its directories, parents first, without `C/projects/PROJECT`; empty ones are included.
     pub dirs: Vec<PathBuf>,
-    /// What is no file in these places: links, FIFOs, devices. None of it was opened.
+    /// Entries that are not files: links, FIFOs, devices. None of them was opened.
     pub odd: Vec<PathBuf>,
 }
 
 impl ConversationFiles {
-    /// The files of the conversation of `transcript`. Its directories are read; of other files only the old
-    /// sub-agents beside the transcript are opened. `plan` is the name of its plan, where a summary knows it.
+    /// The files of the conversation of `transcript`. Its directories are read; of other files, only the
+    /// old sub-agents beside the transcript are opened. `plan` is the name of its plan, if a summary knows
+    /// it.
     ///
     /// # Errors
-    /// When a directory cannot be read, or there are too many files: nothing is left out in silence.
+    /// When a directory cannot be read, or there are too many files: nothing is left out silently.
     pub fn of(paths: &Paths, transcript: &TranscriptFile, plan: Option<&str>) -> io::Result<Self> {
         Self::among(paths, transcript, plan, &mut OldAgents::default())
     }
 
-    /// The same for one of many conversations, whose old sub-agents are read once.
+    /// The same for one of many conversations, whose old sub-agents are read only once.
     ///
     /// # Errors
     /// As [`ConversationFiles::of`].
@@ -128,15 +128,15 @@ impl ConversationFiles {
     }
 }
 
-/// The files of old sub-agents, by their folder and the conversation that their lines name. There may be
-/// thousands, so that many conversations have them in common.
+/// The files of old sub-agents, by folder and by the conversation that their lines name. There may be
+/// thousands, so many conversations share this list.
 #[derive(Debug, Default)]
 pub struct OldAgents {
     folders: HashMap<PathBuf, HashMap<ConversationId, Vec<PathBuf>>>,
 }
 
 impl OldAgents {
-    /// Those that lie beside a transcript and name its conversation.
+    /// Those beside a transcript that name its conversation.
     fn of(&mut self, transcript: &TranscriptFile) -> io::Result<Vec<PathBuf>> {
         let dir = transcript.project_dir();
         if !self.folders.contains_key(dir) {
@@ -154,7 +154,7 @@ impl OldAgents {
     }
 }
 
-/// The conversation that the first lines of a file name.
+/// The conversation that a file's first lines name.
 pub(super) fn conversation_of(path: &Path) -> Option<ConversationId> {
     std::fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
     let file = safe_file::open(path, FileRule::of_claude(u64::MAX)).ok()??;
@@ -167,7 +167,7 @@ pub(super) fn conversation_of(path: &Path) -> Option<ConversationId> {
     place.conversation
 }
 
-/// The paths in a directory, by name; none where it is none.
+/// The paths in a directory, by name; none if it is not a directory.
 fn entries(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -184,7 +184,7 @@ fn about(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// Whether a name from a transcript is the name of a file and nothing else.
+/// Whether a name from a transcript is a plain file name.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
@@ -249,7 +249,7 @@ pub(in crate::fs) mod tests {
         assert!(found.files.iter().all(|f| f.state.bytes == std::fs::metadata(&f.path).unwrap().len()));
         let hostile = ConversationFiles::of(&paths, &transcript, Some("../projects/-p/agent-a2")).unwrap();
         assert!(hostile.files.iter().all(|file| file.role != FileRole::Plan));
-        // Of many conversations of one folder, its old sub-agents are looked through once.
+        // The old sub-agents of a folder are read once for all of its conversations.
         let second = TranscriptFile::at(&paths.claude.join(format!("projects/-p/{other}.jsonl"))).unwrap();
         let mut agents = OldAgents::default();
         let count = |transcript: &TranscriptFile, agents: &mut OldAgents| {

@@ -1,4 +1,4 @@
-//! The conversation that a person names.
+//! Finds the conversation that a person names.
 
 use std::path::{Path, PathBuf};
 
@@ -10,25 +10,25 @@ use crate::core::conversation::name::{ConversationName, titled};
 use crate::fs::paths::Paths;
 use crate::sys::clock::local_date;
 
-/// How many candidates a hint names.
+/// The most candidates that a hint names.
 const NAMED: usize = 8;
 
-/// Why no conversation, or not one alone, is meant.
+/// Why a word does not name exactly one conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FindError {
-    /// None has this id, begin of an id or title.
+    /// No conversation has this id, prefix of an id, or title.
     #[error("no conversation has this id or title")]
     None,
-    /// Several do.
+    /// Several match.
     #[error("{} conversations have this id or title", .0.len())]
     Several(Vec<TranscriptFile>),
-    /// A path that leads to no transcript.
+    /// The path is not a transcript.
     #[error("this is not a conversation transcript (ID.jsonl)")]
     NoTranscript(PathBuf),
 }
 
 impl FindError {
-    /// What a person can do.
+    /// What a person can do about it.
     pub fn hint(&self) -> String {
         match self {
             FindError::None => {
@@ -36,7 +36,7 @@ impl FindError {
             }
             FindError::NoTranscript(_) => "transcripts are in projects/ in Claude's directory".to_owned(),
             FindError::Several(files) => {
-                // The same id in two projects is told apart by the path alone.
+                // Only the path distinguishes the same id in two projects.
                 let same = files.iter().all(|file| file.id == files[0].id);
                 let name = |file: &TranscriptFile| {
                     let project = file.path.parent().and_then(Path::file_name).unwrap_or_default();
@@ -58,13 +58,13 @@ impl FindError {
     }
 }
 
-/// The conversation that `word` names: by the path of its transcript, its id, the begin of its id (four
-/// characters or more), or what lists call it
-/// ([`ConversationSummary::heading`](crate::core::conversation::summary::ConversationSummary::heading)) or a
-/// part of that. Reads the begin and end of transcripts only where a title is meant.
+/// The conversation that `word` names: by the path of its transcript, its id, a prefix of its id (four
+/// characters or more), or a part of its name in lists
+/// ([`ConversationSummary::heading`](crate::core::conversation::summary::ConversationSummary::heading)).
+/// Reads the start and end of transcripts only to compare names.
 ///
 /// # Errors
-/// When none is meant, or more than one.
+/// When none matches, or more than one.
 pub fn find(paths: &Paths, word: &str) -> Result<TranscriptFile, FindError> {
     let path = Path::new(word);
     if word.contains('/') || word.ends_with(".jsonl") {
@@ -106,7 +106,7 @@ mod tests {
     use crate::fs::conversations::files::tests::paths;
 
     #[test]
-    fn a_conversation_is_found_by_what_a_person_knows_of_it() {
+    fn a_conversation_is_found_by_id_prefix_path_or_title() {
         let root = tempfile::tempdir().unwrap();
         let paths = paths(root.path());
         let id = |n: u32| format!("{n:08x}-94b9-4841-b82f-a62cfb8efdc0");
@@ -131,7 +131,7 @@ mod tests {
         let day = chrono::DateTime::<chrono::Local>::from(written).date_naive();
         assert!(hint.contains(&format!("{} ({day}, -a)", id(0xabc1))), "ids where they differ: {hint}");
         assert!(by("other").unwrap_err().hint().contains("/-b/"), "paths where they do not");
-        // Lists call a conversation without a title by its first prompt.
+        // Lists name a conversation without a title by its first prompt.
         let third = put("-b", 0xacc3, "");
         let prompt = r#"{"type":"user","message":{"role":"user","content":"hi there\nand more"}}"#;
         std::fs::write(&third, format!("{prompt}\n")).unwrap();

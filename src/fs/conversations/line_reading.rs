@@ -1,4 +1,4 @@
-//! Reading the lines of growing files: on from where the last time ended, and several files at a time.
+//! Reads the lines of growing files, from where the last read ended, and several files at a time.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,24 +14,24 @@ use crate::core::hex::hex;
 
 /// How much is read at a time, in bytes.
 const PIECE: usize = 256 << 10;
-/// The longest line that is looked at, in bytes: a longer one holds no figure of a list.
+/// The longest line that is examined, in bytes: a longer one contains nothing that a list shows.
 pub(super) const LINE_CAP: usize = 16 << 20;
-/// How many bytes before the point where reading goes on tell whether the file is the same.
+/// How many bytes before the read position identify the file.
 const MARK: u64 = 256;
 /// How many threads read at most.
 const THREADS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct LinesEnd {
-    /// Behind the last whole line, in bytes from the begin.
+    /// After the last whole line, in bytes from the start.
     pub offset: u64,
     /// The digest of the bytes before it ([`digest_before`]).
     pub digest: String,
-    /// What stands behind it: a last line without its newline.
+    /// The bytes after it: a last line without its newline.
     pub tail: Vec<u8>,
 }
 
-/// Gives the whole lines from `offset` to the length `bytes` to `each`.
+/// Passes the whole lines from `offset` to the length `bytes` to `each`.
 pub(super) fn read_lines(
     file: &mut File,
     bytes: u64,
@@ -58,8 +58,8 @@ pub(super) fn read_lines(
     Ok(LinesEnd { offset: last_end, digest, tail: lines.tail().to_vec() })
 }
 
-/// The digest of up to [`MARK`] bytes before `offset`: a file that was written anew is not taken for one that
-/// grew.
+/// The digest of up to [`MARK`] bytes before `offset`, so that a rewritten file is not mistaken for one
+/// that grew.
 pub(super) fn digest_before(file: &File, offset: u64) -> io::Result<String> {
     let from = offset.saturating_sub(MARK);
     let mut bytes = vec![0; usize::try_from(offset - from).unwrap_or(0)];
@@ -67,7 +67,7 @@ pub(super) fn digest_before(file: &File, offset: u64) -> io::Result<String> {
     Ok(hex(&Sha256::digest(&bytes)[..16]))
 }
 
-/// Does `work` for every item, several at a time. The results are in the order of the items.
+/// Calls `work` for every item, several at a time. The results are in the order of the items.
 pub(super) fn in_threads<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS).min(items.len());
     let next = AtomicUsize::new(0);

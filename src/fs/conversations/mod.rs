@@ -1,9 +1,9 @@
-//! Claude's conversations on the disk: where they are, what belongs to each, and what a list shows of them.
+//! Claude's conversations on the disk: where they are, which files belong to each, and their summaries.
 //!
 //! [`Transcripts::all`] lists the transcripts below `C/projects`, [`find()`] finds the one that a person
-//! names, [`ConversationFiles::of`] gathers everything that Claude keeps for it, and [`Summaries`] reads what
-//! a list shows, from a cache where it can. A link, a FIFO or a device in `C/projects` is not followed and
-//! not opened. Whether a conversation is open now is said by the caller, who can ask Claude and hopty.
+//! names, [`ConversationFiles::of`] lists everything that Claude keeps for it, and [`Summaries`] reads what
+//! a list shows, from a cache where possible. Links, FIFOs and devices in `C/projects` are neither followed
+//! nor opened. Whether a conversation is open is up to the caller, who can ask Claude and hopty.
 
 mod agents;
 mod cache;
@@ -25,4 +25,4 @@ pub use sources::{handoff_sources, live_sources};
 pub use stored_links::handover_links;
 pub use summaries::{CountedConversation, Summaries};
 pub use transcripts::{FileState, TranscriptFile, Transcripts};
-pub use usage_files::{UsageFiles, UsageOf};
+pub use usage_files::{TranscriptUsage, UsageFiles};

@@ -1,4 +1,4 @@
-//! Searching transcripts, wherever they are: each source is read once from its begin to its end.
+//! Searches transcripts, wherever they are: each source is read once from start to end.
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,26 +11,26 @@ use crate::core::time::WallTime;
 
 /// How much is read at a time, in bytes.
 const PIECE: usize = 512 << 10;
-/// The longest line that is searched, in bytes; a longer one is counted as skipped.
+/// The longest line that is searched, in bytes; longer ones are counted as skipped.
 pub const LINE_CAP: usize = 64 << 20;
-/// How many sources are read ahead of the one whose hits are taken.
+/// How many sources are read ahead of the one whose hits are returned.
 const AHEAD: usize = 64;
 /// How many threads read at most.
 const THREADS: usize = 8;
 
-/// Where a transcript is kept.
+/// Where a transcript is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TranscriptPlace {
-    /// Among Claude's own.
+    /// In Claude's directory.
     Live,
     /// In hopty's archive.
     Archived,
-    /// In the record of a handoff, Claude's own being gone.
+    /// In the record of a handoff; Claude's own is gone.
     HandedOver,
 }
 
 impl TranscriptPlace {
-    /// The word in JSON.
+    /// Its name in JSON.
     pub fn word(self) -> &'static str {
         match self {
             TranscriptPlace::Live => "live",
@@ -40,30 +40,29 @@ impl TranscriptPlace {
     }
 }
 
-/// A transcript that can be read, wherever it is and however it is packed.
+/// A transcript that can be read, wherever it is stored and however it is packed.
 pub trait TranscriptSource: Send + Sync {
     fn id(&self) -> &ConversationId;
 
-    /// Where it is kept.
     fn place(&self) -> TranscriptPlace;
 
-    /// The file that it is in.
+    /// Its file.
     fn path(&self) -> &std::path::Path;
 
-    /// When it was written last: the newest are searched first.
+    /// Its modification time: the newest are searched first.
     fn modified(&self) -> WallTime;
 
-    /// Its lines from the begin, unpacked.
+    /// Its lines from the start, unpacked.
     ///
     /// # Errors
     /// When it cannot be opened.
     fn open(&self) -> io::Result<Box<dyn Read>>;
 }
 
-/// What was found in one source.
+/// The hits in one source.
 #[derive(Debug, Default)]
 pub struct SourceHits {
-    /// The texts that match, in their order.
+    /// The matching texts, in order.
     pub hits: Vec<SearchHit>,
     /// Lines that were too long.
     pub skipped: u64,
@@ -71,8 +70,8 @@ pub struct SourceHits {
     pub failure: Option<String>,
 }
 
-/// Searches `sources`, several at a time, and gives what was found in each to `each`, in their order, until
-/// that says to stop.
+/// Searches `sources`, several at a time, and passes the hits of each to `each`, in order, until that
+/// returns a break.
 pub fn search(
     sources: &[Box<dyn TranscriptSource>],
     query: &SearchQuery,
@@ -131,8 +130,8 @@ fn search_source(
     found
 }
 
-/// Searches the lines of `reader`. The raw bytes are looked at first, many lines at a time, and only a line
-/// that may match is read as JSON. `buffer` is used again for the next source.
+/// Searches the lines of `reader`. The raw bytes are searched first, many lines at a time, and only a line
+/// that may match is parsed as JSON. `buffer` is reused for the next source.
 fn search_lines(
     mut reader: impl Read,
     query: &SearchQuery,
@@ -140,7 +139,7 @@ fn search_lines(
     found: &mut SourceHits,
     stop: &AtomicBool,
 ) -> io::Result<()> {
-    // Zeroed once: a read of what is packed brings a quarter of a piece.
+    // Zeroed once: a read of packed data returns a quarter of a piece.
     buffer.resize(buffer.len().max(2 * PIECE), 0);
     let (mut filled, mut skips) = (0, false);
     while !stop.load(Ordering::Relaxed) {
@@ -159,7 +158,7 @@ fn search_lines(
         }
         let old = filled;
         filled += n;
-        // The bytes before were looked through for a line's end already.
+        // The bytes before were already searched for the end of a line.
         let Some(end) = memchr::memrchr(b'\n', &buffer[old..filled]).map(|end| old + end + 1) else {
             if skips {
                 filled = 0;
@@ -224,7 +223,7 @@ mod tests {
             if self.2.is_empty() {
                 return Err(io::Error::other("gone"));
             }
-            // In reads of odd lengths.
+            // Reads of odd lengths.
             Ok(Box::new(Slow(self.2.clone(), 0, 1)))
         }
     }

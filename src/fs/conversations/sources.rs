@@ -11,7 +11,7 @@ use crate::core::time::WallTime;
 use crate::fs::store::Store;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule};
 
-/// What a transcript must be to be opened: a regular file of anybody's, as Claude reads it too.
+/// The rule for opening a transcript: a regular file of any user, as Claude reads it too.
 pub(super) const RULE: FileRule =
     FileRule { links: FileLinks::Refuse, owner: FileOwner::Anyone, cap: u64::MAX, closed: 0 };
 
@@ -79,8 +79,7 @@ pub fn live_sources(files: Vec<TranscriptFile>) -> Vec<Box<dyn TranscriptSource>
     files.into_iter().map(|file| Box::new(LiveTranscript(file)) as Box<dyn TranscriptSource>).collect()
 }
 
-/// The newest copy of every conversation that handoffs of `claude_dir` have kept and that is not among
-/// `known`.
+/// The newest copy of each conversation that handoffs of `claude_dir` have kept and that is not in `known`.
 pub fn handoff_sources(claude_dir: &Path, known: &HashSet<ConversationId>) -> Vec<Box<dyn TranscriptSource>> {
     let mut seen = known.clone();
     let mut sources: Vec<Box<dyn TranscriptSource>> = Vec::new();

@@ -1,4 +1,4 @@
-//! What the store of handoffs and the journals of sessions know of hand-overs.
+//! The hand-overs that the store of handoffs and the journals of sessions know.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::fs::rotating_journal;
 use crate::fs::session;
 use crate::fs::store::Store;
 
-/// A line of a journal, as far as it tells of a hand-over.
+/// The parts of a journal line that describe a hand-over.
 #[derive(Deserialize)]
 struct RawDecision {
     decision: Continued,
@@ -25,8 +25,8 @@ struct Continued {
     conversation: Option<ConversationId>,
 }
 
-/// Every hand-over that the manifests and the records tell of, and with `journals` those whose outcome only
-/// the journals of the sessions know.
+/// Every hand-over in the manifests and records; with `journals`, also those whose outcome only the
+/// sessions' journals know.
 pub fn handover_links(paths: &Paths, journals: bool) -> HandoverLinks {
     let store = Store::at(&paths.claude);
     let mut links = HandoverLinks::default();

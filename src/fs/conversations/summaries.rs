@@ -1,5 +1,5 @@
-//! What a list shows of many transcripts: both ends of each are read, or all of it where only that says what
-//! was used.
+//! Summaries of many transcripts: the start and the end of each are read, or all of it to count what was
+//! used.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,43 +25,43 @@ use crate::core::token_usage::{ConversationUsage, UsageFigures, UsageReader, Usa
 use crate::fs::paths::Paths;
 use crate::sys::safe_file;
 
-/// How much of the begin is read at a time, until the first prompt is found, in bytes.
+/// How much of the start is read at a time until the first prompt is found, in bytes.
 const HEAD_STEP: usize = 16 << 10;
-/// How much of the begin is read at most, in bytes. The newest Claude writes a whole request of some 100 KB
+/// How much of the start is read at most, in bytes. The newest Claude writes a whole request of some 100 KB
 /// soon after the first prompt.
 const HEAD: u64 = 256 << 10;
-/// How much of the end is read, in bytes: as far back as Claude itself looks for titles.
+/// How much of the end is read, in bytes: as far back as Claude itself searches for titles.
 const TAIL: u64 = 64 << 10;
 
-/// A transcript beyond this length is not read whole while a person waits, in bytes: it would take all of the
-/// time, and others wait behind it.
+/// The longest transcript that is read completely while a person waits, in bytes: a longer one would use up
+/// the time of all others.
 const WHOLE_READ_MAX: u64 = 64 << 20;
 
-/// A conversation whose use was to be counted.
+/// A conversation whose use was requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CountedConversation {
-    /// Its summary, with what was used; `None` where there was no time.
+    /// Its summary, with what was used; `None` if there was no time.
     pub summary: Option<ConversationSummary>,
     /// How many transcripts of sub-agents it has.
     pub agents: usize,
 }
 
-/// Reads summaries, and knows those that were read before.
+/// Reads summaries, and caches them.
 #[derive(Debug)]
 pub struct Summaries {
     cache: FileCache<CachedSummary>,
 }
 
 impl Summaries {
-    /// With what is known from before.
+    /// With the cache of earlier runs.
     #[must_use]
     pub fn load(paths: &Paths) -> Self {
         Summaries { cache: cache::summaries(paths) }
     }
 
-    /// The summaries of `files`, in their order, from the begin and the end of each; of several that begin
-    /// with the same line from all of it, because some are forks of others. One that cannot be read has an
-    /// empty one.
+    /// The summaries of `files`, in order, from the start and the end of each. If several start with the
+    /// same line, some are forks of others, and all of each is read. An unreadable file has an empty
+    /// summary.
     pub fn read(&mut self, files: &[TranscriptFile]) -> Vec<ConversationSummary> {
         let known = |file: &TranscriptFile| {
             let known = self.cache.get(&file.path).filter(|known| known.state == file.state)?;
@@ -90,7 +90,7 @@ impl Summaries {
         found
     }
 
-    /// The summary of one file from all of it.
+    /// The summary of all of one file.
     pub fn read_whole(&mut self, file: &TranscriptFile) -> ConversationSummary {
         let files = std::slice::from_ref(file);
         let mut found = self.read(files);
@@ -98,7 +98,7 @@ impl Summaries {
         found.remove(0)
     }
 
-    /// Reads those to their end of which only the begin and the end were read, unless they are large.
+    /// Reads all of those files of which only both ends were read, unless they are large.
     fn complete(
         &mut self,
         files: &[TranscriptFile],
@@ -124,8 +124,8 @@ impl Summaries {
         }
     }
 
-    /// The summaries of `files` with what was used, in their order; every line is read where the ends do not
-    /// say it. Within `patience`, as far as there is time.
+    /// The summaries of `files` with what was used, in order; every line is read if the ends are not
+    /// enough. Stops when `patience` is used up.
     pub fn count(
         &mut self,
         files: &[TranscriptFile],
@@ -165,8 +165,8 @@ impl Summaries {
         counted
     }
 
-    /// What conversations used whose transcript is kept elsewhere (in the archive), in the order of `kept`;
-    /// with the same meaning of `patience`; `None` for those that are left.
+    /// What conversations used whose transcript is stored elsewhere (in the archive), in the order of
+    /// `kept`; `None` for those that were left when `patience` was used up.
     pub fn count_kept(
         &mut self,
         kept: &[Box<dyn TranscriptSource>],
@@ -198,7 +198,7 @@ impl Summaries {
             .collect()
     }
 
-    /// Keeps what was read for the next time. It may fail without harm.
+    /// Writes the cache. A failure is harmless.
     pub fn save(&mut self) {
         self.cache.save();
     }
@@ -223,7 +223,7 @@ fn agents_of(files: &[TranscriptFile]) -> HashMap<ConversationId, Vec<AgentTrans
     agents
 }
 
-/// What tells whether sub-agents' files are those that were counted; empty where there are none.
+/// Identifies the sub-agents' files that were counted; empty if there are none.
 fn mark_of(agents: &[AgentTranscript]) -> String {
     if agents.is_empty() {
         return String::new();
@@ -251,7 +251,7 @@ fn count_one(job: &CountJob<'_>) -> io::Result<Option<CachedSummary>> {
     Ok(Some(read))
 }
 
-/// What the lines of a file say; nothing where it is gone.
+/// The records of a file; none if it is gone.
 fn records_of_file(path: &Path) -> io::Result<UsageRecords> {
     let mut usage = UsageReader::default();
     if let Some(mut file) = safe_file::open(path, RULE).map_err(io::Error::other)? {
@@ -265,7 +265,7 @@ fn records_of_file(path: &Path) -> io::Result<UsageRecords> {
 fn read_one(file: &TranscriptFile, resume: Option<&ResumePoint>) -> io::Result<Option<CachedSummary>> {
     let opened = safe_file::open(&file.path, RULE).map_err(io::Error::other)?;
     let Some(mut opened) = opened else { return Ok(None) };
-    // What it is now: it may have grown since it was listed, and what is read is of this length.
+    // Its current state: it may have grown since it was listed, and this is the length that is read.
     let state = FileState::of(&opened.metadata()?);
     if let Some(point) = resume.filter(|point| point.offset <= state.bytes)
         && digest_before(&opened, point.offset)? == point.digest
@@ -279,7 +279,7 @@ fn read_one(file: &TranscriptFile, resume: Option<&ResumePoint>) -> io::Result<O
     on_from(&mut opened, state, 0, SummaryReader::new(), |_| ()).map(Some)
 }
 
-/// Reads from `offset` to the end that the file has now; `each` is given every line, too.
+/// Reads from `offset` to the file's current end; also passes every line to `each`.
 fn on_from(
     file: &mut File,
     state: FileState,
@@ -292,14 +292,14 @@ fn on_from(
         each(line);
     })?;
     let resume = ResumePoint { offset: end.offset, digest: end.digest, reader: reader.clone() };
-    // A last line without its newline counts now, and is read again once it is whole.
+    // A last line without its newline counts now, and is read again once it is complete.
     reader.line(&end.tail);
     each(&end.tail);
     let summary = reader.summary().clone();
     Ok(CachedSummary { state, summary, resume: Some(resume), agents: String::new() })
 }
 
-/// Reads the begin, until it says what only the begin can say, and the end.
+/// Reads the start, until everything is known that only the start can tell, and the end.
 fn ends(file: &File, bytes: u64) -> io::Result<ConversationSummary> {
     let mut reader = SummaryReader::new();
     let mut lines = LineSplitter::with_cap(LINE_CAP);
@@ -327,7 +327,7 @@ fn ends(file: &File, bytes: u64) -> io::Result<ConversationSummary> {
         filled += n;
     }
     let tail = &tail[..filled];
-    // The first line is cut; where it begins is not known.
+    // The first line is cut: its start is unknown.
     let whole = memchr::memchr(b'\n', tail).map_or(&tail[tail.len()..], |end| &tail[end + 1..]);
     whole.split(|b| *b == b'\n').for_each(|line| reader.line(line));
     Ok(reader.summary().clone())
@@ -433,7 +433,7 @@ mod tests {
         std::fs::write(&path, prompt("one") + &answer(1) + &answer(2)).unwrap();
         assert_eq!(counted(), (2, Some("one".to_owned())));
         let mut file = File::options().append(true).open(&path).unwrap();
-        // A line that is half written, and its rest.
+        // A half-written line, and its rest.
         let line = answer(3);
         write!(file, "{}{}", answer(2), &line[..40]).unwrap();
         assert_eq!(counted(), (2, Some("one".to_owned())), "a message that was counted is not counted again");
@@ -443,7 +443,7 @@ mod tests {
         assert_eq!(counted(), (3, Some("two".to_owned())));
         std::fs::write(&path, prompt("new") + &answer(9).repeat(40) + &answer(10)).unwrap();
         assert_eq!(counted(), (2, Some("new".to_owned())));
-        // A cache that is damaged, foreign or gone costs nothing but the time.
+        // A damaged, foreign or missing cache costs only time.
         for cache in ["", "{", "{\"version\":0,\"entries\":[]}", "[]"] {
             std::fs::write(paths.conversation_cache(), cache).unwrap();
             assert_eq!(counted(), (2, Some("new".to_owned())), "{cache}");
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_files_are_read_in_bounded_memory_and_say_what_they_can() {
+    fn hostile_files_are_summarized_in_bounded_memory() {
         let root = tempfile::tempdir().unwrap();
         let paths = paths(root.path());
         let dir = paths.claude.join("projects/-p");
@@ -464,7 +464,7 @@ mod tests {
         let path = dir.join(format!("{ID}.jsonl"));
         let mut file = File::create(&path).unwrap();
         file.write_all(prompt("first").as_bytes()).unwrap();
-        // A line of 100 MB without a byte on the disk, invalid UTF-8, a torn line.
+        // A sparse line of 100 MB, invalid UTF-8, a torn line.
         file.set_len(100 << 20).unwrap();
         file.seek(SeekFrom::End(0)).unwrap();
         file.write_all(b"\n\xff\xfe{\"type\":\"user\"\n{\"type\":\"assis").unwrap();

@@ -18,46 +18,45 @@ pub struct TranscriptFile {
     /// The conversation, by the file's name.
     pub id: ConversationId,
     pub path: PathBuf,
-    /// What it was when it was looked at.
+    /// Its state when it was listed.
     pub state: FileState,
 }
 
-/// What tells whether a file is the one that was looked at before, and unchanged.
+/// Identifies a file and its content: unchanged state means unchanged content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {
     /// Its length in bytes.
     pub bytes: u64,
-    /// When it was written last, in nanoseconds since the epoch.
+    /// Its modification time, in nanoseconds since the epoch.
     pub modified_ns: i64,
     pub inode: u64,
 }
 
 impl FileState {
-    /// That of a file.
     #[must_use]
     pub fn of(meta: &Metadata) -> Self {
         let modified_ns = meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec());
         FileState { bytes: meta.len(), modified_ns, inode: meta.ino() }
     }
 
-    /// When it was written last.
+    /// Its modification time.
     #[must_use]
     pub fn modified(self) -> WallTime {
         WallTime(self.modified_ns / 1_000_000)
     }
 }
 
-/// All transcripts, and what was found in their place.
+/// All transcripts, and other files in their place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transcripts {
-    /// The files, the one that was written last first.
+    /// The files, the last written first.
     pub files: Vec<TranscriptFile>,
-    /// Sentences for a person about what could not be read and what is no file.
+    /// Sentences for a person about files that could not be read or are not transcripts.
     pub notices: Vec<String>,
 }
 
 impl Transcripts {
-    /// Those below Claude's directory. Where there is none, there are none.
+    /// Those below Claude's directory; none if it does not exist.
     #[must_use]
     pub fn all(paths: &Paths) -> Self {
         let mut found = Transcripts::default();
@@ -77,7 +76,7 @@ impl Transcripts {
         found
     }
 
-    /// Those of one directory.
+    /// Those of one project directory.
     #[must_use]
     pub fn in_dir(dir: &Path) -> Self {
         let mut found = Transcripts::default();
@@ -86,7 +85,7 @@ impl Transcripts {
         found
     }
 
-    /// The ids that more than one file has, with how many. Claude resumes any of them, so each is told.
+    /// The ids that more than one file has, with the number of files. Claude resumes any of them.
     pub fn duplicates(&self) -> HashMap<&ConversationId, usize> {
         let mut counts = HashMap::new();
         for file in &self.files {
@@ -133,8 +132,8 @@ impl Transcripts {
 }
 
 impl TranscriptFile {
-    /// The file at `path`, which need not be below Claude's directory. `None` if its name is no
-    /// conversation's or it is no regular file.
+    /// The file at `path`, which need not be below Claude's directory. `None` if its name is not a
+    /// conversation's or it is not a regular file.
     pub fn at(path: &Path) -> Option<Self> {
         let id = path.file_name()?.to_str()?.strip_suffix(".jsonl")?.parse().ok()?;
         let meta = std::fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;

@@ -1,4 +1,4 @@
-//! What transcripts say of the use of tokens, read as far as it is new.
+//! Reads the token usage from transcripts; only new lines are read.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Read};
@@ -18,7 +18,7 @@ use crate::core::token_usage::{UsageReader, UsageRecords};
 use crate::fs::paths::Paths;
 use crate::sys::safe_file;
 
-/// The version of the cache: any change of what is read, or of how, is another one.
+/// The version of the cache; change it with every change of what is read, or how.
 const VERSION: u32 = 5;
 /// The longest cache that is read, in bytes.
 const USAGE_CACHE_MAX: u64 = 1 << 30;
@@ -27,7 +27,7 @@ const PIECE: usize = 256 << 10;
 
 /// The records of one conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct UsageOf {
+pub struct TranscriptUsage {
     pub id: ConversationId,
     /// Its own transcript.
     pub own: UsageRecords,
@@ -35,17 +35,17 @@ pub struct UsageOf {
     pub agents: Vec<UsageRecords>,
 }
 
-/// What is known of one file.
+/// The cached usage of one file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct CachedUsage {
     state: FileState,
-    /// Behind the last whole line that was read, in bytes.
+    /// After the last whole line that was read, in bytes.
     offset: u64,
     /// The digest of the bytes before it.
     digest: String,
-    /// What the whole lines say.
+    /// The reader's state after the whole lines.
     reader: UsageReader,
-    /// What the last line says with them, where it has no newline yet.
+    /// The records including the last line, if that has no newline yet.
     with_tail: Option<UsageRecords>,
 }
 
@@ -55,8 +55,7 @@ impl CachedUsage {
     }
 }
 
-/// Reads usage, and knows what was read before. The cache may be deleted at any time; a damaged one counts as
-/// none.
+/// Reads usage, and caches it. The cache may be deleted at any time; a damaged one counts as empty.
 #[derive(Debug)]
 pub struct UsageFiles {
     cache: FileCache<CachedUsage>,
@@ -65,21 +64,21 @@ pub struct UsageFiles {
 }
 
 impl UsageFiles {
-    /// With what is known from before.
+    /// With the cache of earlier runs.
     #[must_use]
     pub fn load(paths: &Paths) -> Self {
         let cache = FileCache::load(paths.usage_cache(), VERSION, USAGE_CACHE_MAX);
         UsageFiles { cache, failures: Vec::new() }
     }
 
-    /// What `transcripts` and all sub-agents say, also those whose conversation is gone, and transcripts that
-    /// lie elsewhere (`kept`): in the archive or in a handoff.
+    /// The usage in `transcripts` and in all sub-agents, including those whose conversation is gone, and in
+    /// transcripts that are stored elsewhere (`kept`): in the archive or in a handoff.
     pub fn read(
         &mut self,
         transcripts: &[TranscriptFile],
         sub_agents: Vec<AgentTranscript>,
         kept: &[Box<dyn TranscriptSource>],
-    ) -> Vec<UsageOf> {
+    ) -> Vec<TranscriptUsage> {
         let mut agents: BTreeMap<ConversationId, Vec<PathBuf>> = BTreeMap::new();
         for agent in sub_agents {
             if let Some(owner) = agent.owner() {
@@ -106,21 +105,21 @@ impl UsageFiles {
         let mut seen = HashSet::new();
         let live = transcripts.iter().map(|transcript| {
             let own = records(&transcript.path);
-            // Where several files have one id, its sub-agents count with the first.
+            // If several files have one id, its sub-agents count with the first.
             let agents = match seen.insert(&transcript.id) {
                 true => agents.get(&transcript.id).into_iter().flatten().map(|path| records(path)).collect(),
                 false => Vec::new(),
             };
-            UsageOf { id: transcript.id.clone(), own, agents }
+            TranscriptUsage { id: transcript.id.clone(), own, agents }
         });
-        let live: Vec<UsageOf> = live.collect();
-        let kept = kept.iter().map(|source| UsageOf {
+        let live: Vec<TranscriptUsage> = live.collect();
+        let kept = kept.iter().map(|source| TranscriptUsage {
             id: source.id().clone(),
             own: records(source.path()),
             agents: Vec::new(),
         });
         let orphans =
-            agents.iter().filter(|(owner, _)| !seen.contains(owner)).map(|(owner, files)| UsageOf {
+            agents.iter().filter(|(owner, _)| !seen.contains(owner)).map(|(owner, files)| TranscriptUsage {
                 id: owner.clone(),
                 own: UsageRecords::default(),
                 agents: files.iter().map(|path| records(path)).collect(),
@@ -139,7 +138,7 @@ impl UsageFiles {
                 Ok(Some(read)) => self.cache.put(&path, read),
                 Ok(None) => {}
                 Err(error) => {
-                    // What was known is of a file that cannot be read any more.
+                    // The cache entry is of a file that can no longer be read.
                     self.cache.forget(&path);
                     self.failures.push((path, error));
                 }
@@ -147,13 +146,13 @@ impl UsageFiles {
         }
     }
 
-    /// Writes what has changed; it may fail without harm.
+    /// Writes the cache. A failure is harmless.
     pub fn save(&mut self) {
         self.cache.save();
     }
 }
 
-/// Reads what is new of a file; `None` where nothing is, or the file is gone.
+/// Reads the new lines of a file; `None` if there are none, or the file is gone.
 fn read_one(path: &Path, known: Option<&CachedUsage>) -> io::Result<Option<CachedUsage>> {
     let Some(mut file) = safe_file::open(path, RULE).map_err(io::Error::other)? else { return Ok(None) };
     let state = FileState::of(&file.metadata()?);
@@ -175,7 +174,7 @@ fn read_one(path: &Path, known: Option<&CachedUsage>) -> io::Result<Option<Cache
     Ok(Some(CachedUsage { state, offset: end.offset, digest: end.digest, reader, with_tail }))
 }
 
-/// The same of a transcript that is packed; it is read anew when its file has changed.
+/// The same for a packed transcript, which is read again when its file has changed.
 fn read_packed(
     source: &dyn TranscriptSource,
     known: Option<&CachedUsage>,
@@ -188,7 +187,7 @@ fn read_packed(
     Ok(Some(CachedUsage { state, offset: 0, digest: String::new(), reader, with_tail: None }))
 }
 
-/// What the lines of a transcript say, wherever it is.
+/// The records of a transcript, wherever it is stored.
 pub(super) fn records_of_source(source: &dyn TranscriptSource) -> io::Result<UsageRecords> {
     Ok(read_source(source)?.into_records())
 }
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_is_read_and_sub_agents_count() {
+    fn only_new_lines_are_read_and_sub_agents_count() {
         let root = tempfile::tempdir().unwrap();
         let paths = paths(root.path());
         let dir = paths.claude.join("projects/-p");
@@ -255,7 +254,7 @@ mod tests {
         writeln!(file).unwrap();
         write!(file, "{}", answer(6, 33)).unwrap();
         assert_eq!(all(&paths), (64, 6));
-        // A file that was written anew, and caches that are none.
+        // A rewritten file, and invalid caches.
         std::fs::write(&path, answer(9, 64).repeat(9)).unwrap();
         assert_eq!(all(&paths), (92, 4));
         for cache in ["", "{", "[]", "{\"version\":1,\"entries\":[[\"/x\",{}]]}"] {

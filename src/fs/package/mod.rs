@@ -1,8 +1,8 @@
-//! Writing and reading packages (`core::package`): one pass over a stream, with a bounded amount of memory.
+//! Writes and reads packages (`core::package`): one pass over a stream, with bounded memory.
 //!
-//! [`write()`] needs to know lengths and hashes before it begins ([`describe`]) and fails if a file has
-//! changed since then. [`PackageReader`] takes a stream from anybody: it refuses what the manifest does not
-//! name, and writes only below a directory that it was given and that nobody else uses.
+//! [`write()`] needs all lengths and hashes first ([`describe`]) and fails if a file has changed since.
+//! [`PackageReader`] accepts a stream from anybody: it refuses everything that the manifest does not name,
+//! and writes only below a private directory of its caller.
 
 mod read;
 #[cfg(test)]

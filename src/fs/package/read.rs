@@ -1,4 +1,4 @@
-//! Reading a package that may come from anybody.
+//! Reads a package that may come from anybody.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -22,12 +22,12 @@ use crate::core::package::{
 use crate::fs::atomic;
 use crate::fs::file_error::FsError;
 
-/// A tar stream consists of blocks of so many bytes.
+/// The block size of a tar stream, in bytes.
 const BLOCK: usize = 512;
-/// How much may follow the end of the tar stream: tar itself fills up its last record with zeros.
+/// How much may follow the end of the tar stream, in bytes: tar pads its last record with zeros.
 const PADDING: u64 = 1 << 20;
 
-/// A package whose manifest was read and checked, and whose files are still to come.
+/// A package whose manifest was read and checked; its files follow.
 pub struct PackageReader<R: Read> {
     stream: PackedStream<R>,
     manifest: PackageManifest,
@@ -37,7 +37,7 @@ impl<R: Read> PackageReader<R> {
     /// Reads the manifest.
     ///
     /// # Errors
-    /// When it is no package, the manifest is refused, or the input cannot be read.
+    /// When it is not a package, the manifest is refused, or the input cannot be read.
     pub fn open(input: R, limits: &PackageLimits) -> Result<Self, PackageFailure> {
         let mut stream = PackedStream::new(input, limits);
         let other = |why: String| PackageFailure::from(PackageError::NotAPackage(why));
@@ -70,9 +70,9 @@ impl<R: Read> PackageReader<R> {
         &self.manifest
     }
 
-    /// Writes all files below `dir`, which must be an empty directory that nobody else uses. They are synced,
-    /// 0600 (programs 0700) in directories of 0700, and have the times of the manifest. What was written
-    /// before a failure stays: delete the directory then.
+    /// Writes all files below `dir`, which must be empty and private. They are synced, 0600 (programs 0700)
+    /// in directories of 0700, and have the times of the manifest. After a failure, delete the directory:
+    /// some files may have been written.
     ///
     /// # Errors
     /// When anything in the stream differs from the manifest, or a file cannot be written.
@@ -163,7 +163,7 @@ impl Unpacked {
                 atomic::make_dir(&at).map_err(FsError::io("make the directory", &at))?;
             }
         }
-        // A file that is there already, also a link, is refused by the system.
+        // The system refuses a file that exists, also a link.
         let open = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&at);
         Ok(Unpacked { file: open.map_err(FsError::io("create", &at))?, path: at })
     }
@@ -179,21 +179,21 @@ impl Sink for Unpacked {
         let permissions = std::fs::Permissions::from_mode(mode);
         self.file.set_permissions(permissions).map_err(FsError::io("write", &self.path))?;
         if let Some(at) = UNIX_EPOCH.checked_add(Duration::from_millis(file.modified_ms)) {
-            // A time that the file system does not have is not worth the file.
+            // A time that the file system cannot store is not worth losing the file.
             let _ = self.file.set_modified(at);
         }
         Ok(self.file.sync_all().map_err(FsError::io("sync", &self.path))?)
     }
 }
 
-/// The head of an entry.
+/// The header of an entry.
 struct PackedEntry {
     name: Vec<u8>,
     bytes: u64,
 }
 
-/// The tar stream within the compressed one. Headers are read one by one, and only plain files are accepted:
-/// the extensions of tar are memory that a stranger can ask for.
+/// The tar stream within the compressed one. Headers are parsed here, and only plain files are accepted:
+/// the extensions of tar let a stranger request memory.
 struct PackedStream<R: Read> {
     gzip: GzDecoder<BufReader<Counted<R>>>,
     compressed: Rc<Cell<u64>>,
@@ -217,7 +217,6 @@ impl<R: Read> PackedStream<R> {
         }
     }
 
-    /// Fills the first `length` bytes of the buffer.
     fn fill(&mut self, length: usize) -> Result<(), PackageFailure> {
         self.gzip.read_exact(&mut self.buffer[..length]).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => PackageFailure::CutShort,
@@ -231,7 +230,7 @@ impl<R: Read> PackedStream<R> {
         Ok(())
     }
 
-    /// The next head; `None` at the end of the tar stream.
+    /// The next header; `None` at the end of the tar stream.
     fn entry(&mut self) -> Result<Option<PackedEntry>, PackageFailure> {
         self.fill(BLOCK)?;
         let block = &self.buffer[..BLOCK];
@@ -263,7 +262,7 @@ impl<R: Read> PackedStream<R> {
         Ok(Some(PackedEntry { name, bytes: header.size().map_err(|_| damaged())? }))
     }
 
-    /// The content of an entry, in parts, and what fills up its last block.
+    /// The content of an entry, in chunks, and the padding of its last block.
     fn content(
         &mut self,
         bytes: u64,

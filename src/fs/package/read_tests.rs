@@ -1,4 +1,4 @@
-//! Packages that are whole, damaged, cut and hostile.
+//! Complete, damaged, cut and hostile packages.
 
 use std::fs;
 use std::io::{Cursor, Read, Write};
@@ -67,7 +67,7 @@ fn refused(bytes: &[u8]) -> PackageError {
 }
 
 #[test]
-fn what_was_packed_comes_out_again() {
+fn a_package_unpacks_to_the_packed_files() {
     let long = format!("{}/{}", "d".repeat(200), "f".repeat(200));
     let large = vec![b'x'; 300_000];
     let files: &[(&str, &[u8])] =
@@ -106,7 +106,7 @@ fn every_cut_and_every_flipped_byte_is_noticed() {
 }
 
 #[test]
-fn what_the_manifest_does_not_name_is_refused() {
+fn files_outside_of_the_manifest_are_refused() {
     let one = serde_json::to_value(manifest(vec![described("a", b"x")])).unwrap();
     let kinds = [
         (EntryType::Symlink, "a symbolic link"),
@@ -152,7 +152,7 @@ fn a_name_that_escapes_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn other_files_are_told_from_packages() {
+fn other_files_are_not_taken_for_packages() {
     let zeros = GzEncoder::new(Vec::new(), Compression::fast()).finish().unwrap();
     let mut foreign = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     append(&mut foreign, "README", EntryType::Regular, b"x");

@@ -1,4 +1,4 @@
-//! Writing a package.
+//! Writes a package.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -15,12 +15,12 @@ use crate::core::package::{FILES_ENTRY, MANIFEST_ENTRY, PackageFile, PackageMani
 use crate::fs::digest::length_and_sha256;
 use crate::fs::file_error::FsError;
 
-/// Writes a package; `open` is called for each file of the manifest, in order. Nothing of the output may be
-/// used when this fails.
+/// Writes a package; `open` is called for each file of the manifest, in order. If this fails, nothing of
+/// the output may be used.
 ///
 /// # Errors
-/// When a file cannot be opened or read, does not have the length and the hash of the manifest, or the output
-/// cannot be written.
+/// When a file cannot be opened or read, its length or hash differs from the manifest, or the output cannot
+/// be written.
 pub fn write<W: Write>(
     out: W,
     manifest: &PackageManifest,
@@ -68,8 +68,8 @@ pub fn describe(
     Ok(PackageFile { name, bytes, sha256, modified_ms, executable })
 }
 
-/// The name of an entry in the tar stream: the name itself, if the oldest form of tar has room for it, else
-/// the file's number. The manifest has the name in any case.
+/// The name of an entry in the tar stream: the name itself if it fits the oldest format of tar, else the
+/// file's number. The manifest has the name in any case.
 pub(super) fn entry_name(name: &str, number: usize) -> io::Result<(Header, String)> {
     let mut header = Header::new_ustar();
     if header.set_path(name).is_ok() && header.path_bytes().as_ref() == name.as_bytes() {
@@ -91,7 +91,7 @@ fn header(name: &str, number: usize, bytes: u64, modified_ms: u64, executable: b
     Ok(header)
 }
 
-/// What is read is hashed and counted.
+/// Hashes and counts what is read.
 struct Checked {
     from: Box<dyn Read>,
     hash: Sha256,
@@ -108,7 +108,7 @@ impl Read for Checked {
                 Ok(n)
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
-            // Kept apart from the errors of the output, which come by the same way.
+            // Kept separate from output errors, which arrive the same way.
             Err(error) => {
                 let kind = error.kind();
                 self.failed = Some(error);

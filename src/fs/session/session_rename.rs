@@ -1,8 +1,8 @@
-//! A session gets another name. Its directory moves, and a link with the old name stays in its place: the
-//! running program was given paths below it, and who asks for the old name is told the new one. As long as
-//! the session runs, nobody else takes the old name.
+//! Renames a session. Its directory moves, and a link with the old name stays in its place: the running
+//! program was given paths below it, and commands that use the old name find the new one. Nobody else can
+//! take the old name while the session runs.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -11,7 +11,9 @@ use std::sync::PoisonError;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::{Keeper, NameLock, SessionError, TryLockError, is_alive, lock_file, status};
+use super::name_lock::{NameKeeper, NameLock, is_alive, lock_file};
+use super::session_error::SessionError;
+use super::session_json::status;
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
 use crate::core::text::visible::escaped;
@@ -19,18 +21,18 @@ use crate::fs::atomic;
 use crate::fs::paths::Paths;
 use crate::sys::private_dir::DirError;
 
-/// The present name of a session that was renamed and once had this name.
+/// The current name of a session that once had this name.
 pub fn new_name_of(paths: &Paths, name: &SessionName) -> Option<SessionName> {
     link_to(paths, name)
         .filter(|now| fs::symlink_metadata(paths.session(now)).is_ok_and(|meta| meta.is_dir()))
 }
 
-/// The present name of the session that has this name or had it.
+/// The current name of the session that has or once had this name.
 pub fn current(paths: &Paths, name: &SessionName) -> SessionName {
     new_name_of(paths, name).unwrap_or_else(|| name.clone())
 }
 
-/// The names that a session had before.
+/// The earlier names of a session.
 pub fn former_names(paths: &Paths, name: &SessionName) -> Vec<SessionName> {
     let Ok(dir) = fs::read_dir(paths.sessions()) else { return Vec::new() };
     let names = dir.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<SessionName>().ok());
@@ -42,7 +44,7 @@ fn link_to(paths: &Paths, name: &SessionName) -> Option<SessionName> {
     fs::read_link(paths.session(name)).ok()?.to_str()?.parse().ok()
 }
 
-/// Frees a name that a session had before. An error if that one runs.
+/// Frees a name that a session had before. Fails if that session runs.
 pub(super) fn free(paths: &Paths, name: &SessionName) -> Result<(), SessionError> {
     if link_to(paths, name).is_none() {
         return Ok(());
@@ -69,7 +71,7 @@ pub fn forget_former_names(paths: &Paths, name: &SessionName) {
     }
 }
 
-/// Gives a session that has ended another name.
+/// Renames an ended session.
 ///
 /// # Errors
 /// [`SessionError::Taken`] if it runs after all, or the new name belongs to a running session;
@@ -77,12 +79,12 @@ pub fn forget_former_names(paths: &Paths, name: &SessionName) {
 pub fn rename_ended(paths: &Paths, from: &SessionName, to: &SessionName) -> Result<(), SessionError> {
     let _lock = lock_ended(paths, from)?;
     move_dir(paths, from, to)?;
-    // Every verb goes by the directory's name; the file only repeats it.
+    // Every command uses the directory's name; the file only repeats it.
     let _ = edit(paths, to, |last| to.as_str().clone_into(&mut last.name));
     Ok(())
 }
 
-/// Changes what is on file of a session that has ended.
+/// Changes the `session.json` of an ended session.
 ///
 /// # Errors
 /// [`SessionError::Taken`] if it runs after all; others when its file cannot be written.
@@ -95,7 +97,7 @@ pub fn edit_ended(
     edit(paths, name, change)
 }
 
-/// Keeps a session that has ended from being started meanwhile.
+/// Prevents an ended session from being started meanwhile.
 fn lock_ended(paths: &Paths, name: &SessionName) -> Result<File, SessionError> {
     let dir = paths.session(name);
     let io = |e| SessionError::from(DirError::Io(dir.clone(), e));
@@ -120,8 +122,9 @@ fn edit(
     atomic::swap(&file, text.as_bytes()).map_err(|e| DirError::Io(file, io::Error::other(e)).into())
 }
 
-impl Keeper {
-    /// Gives the session another name, and returns its directory. For a thread, as [`Keeper::restore`].
+impl NameKeeper {
+    /// Renames the session, and returns its directory. For a thread that may wait, as
+    /// [`NameKeeper::restore`].
     ///
     /// # Errors
     /// As [`rename_ended`].
@@ -135,13 +138,14 @@ impl Keeper {
 }
 
 impl NameLock {
-    /// The session was renamed by its [`Keeper`].
+    /// Takes over the name that its [`NameKeeper`] gave the session.
     pub fn take_name(&mut self, name: SessionName, dir: PathBuf) {
         (self.name, self.dir) = (name, dir);
     }
 }
 
-/// Moves a session's directory to another name, and leaves a link. There is no moment without either.
+/// Moves a session's directory to another name, and leaves a link. At every moment at least one of the
+/// names exists.
 fn move_dir(paths: &Paths, from: &SessionName, to: &SessionName) -> Result<(), SessionError> {
     let (old, new) = (paths.session(from), paths.session(to));
     let io = |e: io::Error| SessionError::from(DirError::Io(new.clone(), e));
@@ -150,7 +154,7 @@ fn move_dir(paths: &Paths, from: &SessionName, to: &SessionName) -> Result<(), S
     } else {
         free(paths, to)?;
     }
-    // Links to it would then be chains.
+    // Links to the old name would otherwise become chains.
     let former = former_names(paths, from);
     match symlink(to.as_str(), &new) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
@@ -239,7 +243,7 @@ mod tests {
             matches!(claim(&paths, &name("two"), false), Err(SessionError::Former { now, .. }) if now == name("four"))
         );
         assert_eq!(claim(&paths, &name("two"), true).unwrap().name, name("two-2"));
-        one.give_back();
+        one.release();
         assert_eq!(claim(&paths, &name("two"), false).unwrap().name, name("two"));
         remove(&paths, &name("four")).unwrap();
         assert!(

@@ -1,9 +1,17 @@
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
 use super::*;
+use crate::core::ids::{ConversationId, SessionName};
+use crate::core::status_types::SessionStatus;
+use crate::fs::paths::Paths;
 use crate::sys::own_process::is_alone;
+use crate::sys::private_dir::DirError;
+use crate::sys::safe_file;
 
-/// Ends a thread, also when an assertion fails.
+/// Ends a thread, even if an assertion fails.
 struct StopThread<'a>(&'a AtomicBool);
 
 impl Drop for StopThread<'_> {
@@ -32,7 +40,7 @@ fn a_name_is_taken_while_its_claim_lives() {
     assert!(matches!(claim(&paths, &wanted, false), Err(SessionError::Taken(_))));
     assert!(list(&paths).iter().all(|(_, alive)| *alive));
     assert_eq!(host_of(&first.dir), i32::try_from(std::process::id()).ok());
-    first.give_back();
+    first.release();
     assert!(!is_alive(&paths.session(&wanted)) && host_of(&first.dir).is_none());
     assert_eq!(claim(&paths, &wanted, true).unwrap().name, wanted);
 }
@@ -62,15 +70,15 @@ fn a_conversation_that_another_session_runs_is_known() {
     let mut claim = claim(&paths, &one, true).unwrap();
     let status = SessionStatus { conversation: Some(conversation.clone()), ..SessionStatus::default() };
     std::fs::write(claim.dir.join("session.json"), status.json().to_string()).unwrap();
-    assert_eq!(other_that_runs(&paths, &two, &conversation), Some(one.clone()));
-    assert_eq!(other_that_runs(&paths, &one, &conversation), None, "it is the session itself");
-    claim.give_back();
-    assert_eq!(other_that_runs(&paths, &two, &conversation), None, "it has ended");
+    assert_eq!(other_session_with(&paths, &two, &conversation), Some(one.clone()));
+    assert_eq!(other_session_with(&paths, &one, &conversation), None, "it is the session itself");
+    claim.release();
+    assert_eq!(other_session_with(&paths, &two, &conversation), None, "it has ended");
 }
 
 #[test]
-fn a_look_does_not_take_the_name() {
-    if !is_alone("fs::session::tests::a_look_does_not_take_the_name") {
+fn checking_a_session_does_not_take_its_name() {
+    if !is_alone("fs::session::tests::checking_a_session_does_not_take_its_name") {
         return;
     }
     let (_home, paths) = world();

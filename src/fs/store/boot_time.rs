@@ -1,5 +1,5 @@
-//! How long ago something was written, by a clock that nobody sets: the time since boot. It is stored in a
-//! small file beside the record, and used only within the same boot; otherwise the time of day must do.
+//! How long ago something was written, by a clock that nobody can set: the time since boot. It is stored in
+//! a small file beside the record, and used only within the same boot; otherwise the time of day must do.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use crate::sys::safe_file::{self, FileRule};
 const FILE: &str = "boot";
 /// The longest file that is read, in bytes.
 const BOOT_FILE_MAX: u64 = 256;
-/// How much the stored time may differ from the time of day, in ms: a record whose second was taken is moved
-/// by a few.
+/// How much the stored time may differ from the time of day, in ms: a record whose second was taken is
+/// moved by a few.
 const SLACK_MS: i64 = 150_000;
 
 /// Stores beside a record how long after boot it was made. Nothing is stored for a record that is dated at

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::manifests::Locked;
-use super::{HandoffScope, Loaded, Store, StoreError};
+use super::{HandoffScope, Store, StoreError, StoredHandoff};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
 use crate::core::handoff::manifest_entry::{Claim, IndexEntry};
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
@@ -49,7 +49,7 @@ impl Store {
 
     /// A sentence saying that no handoff is pending for the project of `dir`; it names the newest one that is
     /// pending in its channel for another project.
-    pub fn none_waits(&self, channel: &Channel, dir: &Path, now: WallTime) -> String {
+    pub fn no_pending_sentence(&self, channel: &Channel, dir: &Path, now: WallTime) -> String {
         let other = self.pending(channel, None, HandoffScope::Channel, dir, now).ok().flatten();
         match other.filter(|entry| entry.project() != project_of(dir).to_string_lossy()) {
             Some(entry) => format!(
@@ -66,7 +66,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NotClaimed`] with the reason; others when files or locks fail.
-    pub fn claim(&self, id: &HandoffId, claim: Claim) -> Result<Loaded, StoreError> {
+    pub fn claim(&self, id: &HandoffId, claim: Claim) -> Result<StoredHandoff, StoreError> {
         let (_locked, mut manifest) =
             self.locked_manifest(id)?.ok_or_else(|| NotClaimed::Unknown(id.clone()))?;
         let entry = manifest.claim(id, claim, process::is_alive)?.clone();
@@ -201,8 +201,8 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Keeping;
-    use super::super::tests::{at, capture, claim, store};
+    use super::super::Retention;
+    use super::super::handoff_store::tests::{at, capture, claim, store};
     use super::*;
     use crate::core::handoff::manifest_entry::HandoffProgress;
     use std::io::{BufRead, Write};
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_handoff_is_saved_found_claimed_and_consumed() {
         let (dir, store) = store();
-        let saved = store.save(capture(Some("proj"), 0), Keeping::default()).unwrap();
+        let saved = store.save(capture(Some("proj"), 0), Retention::default()).unwrap();
         let base = dir.path().join("c/handoff");
         let text = std::fs::read_to_string(saved.record_dir.join("handoff.md")).unwrap();
         assert_eq!(std::fs::read_to_string(base.join("global-CURRENT.md")).unwrap(), text);
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn of_many_threads_one_claims() {
         let (dir, store) = store();
-        let id = store.save(capture(None, 0), Keeping::default()).unwrap().id;
+        let id = store.save(capture(None, 0), Retention::default()).unwrap().id;
         let open = || Store::open(&dir.path().join("c")).unwrap();
         let won = std::thread::scope(|scope| {
             let claims: Vec<_> = (0..16)
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn of_many_processes_one_claims_and_a_dead_holder_loses() {
         let (dir, store) = store();
-        let id = store.save(capture(None, 0), Keeping::default()).unwrap().id;
+        let id = store.save(capture(None, 0), Retention::default()).unwrap().id;
         let job = format!("{}\n{id}", dir.path().join("c").display());
         let mut children: Vec<_> = (0..16)
             .map(|_| {

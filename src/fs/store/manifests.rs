@@ -28,7 +28,7 @@ const VERSION: u64 = 1;
 
 /// The version field, for a later hopty.
 #[derive(Deserialize)]
-struct Numbered {
+struct ManifestVersion {
     version: Option<serde_json::Value>,
 }
 
@@ -127,7 +127,7 @@ impl Manifests {
         let path = self.path_of(channel);
         let stamp = chrono::Utc::now().format("%Y%m%d-%H%M%S-%f");
         let aside = self.dir.join(format!("{channel}.manifest.json.corrupt-{stamp}"));
-        // Before a valid one takes its place: a power cut must not keep that one and lose this one.
+        // Before a valid one replaces it: a power cut must not keep the new one and lose this one.
         atomic::rename(&path, &aside)?;
         self.notice(format!(
             "the manifest {} could not be read ({why}); hopty keeps it as {}",
@@ -146,7 +146,7 @@ impl Manifests {
             Err(error @ FsError::TooLong { .. }) => return Ok(FoundManifest::Bad(error.to_string())),
             Err(error) => return Err(error),
         };
-        if let Ok(Numbered { version: Some(version) }) = serde_json::from_slice(&bytes)
+        if let Ok(ManifestVersion { version: Some(version) }) = serde_json::from_slice(&bytes)
             && version != VERSION
         {
             return Ok(FoundManifest::Bad(format!("its version {version} is unknown to this hopty")));

@@ -1,23 +1,24 @@
 //! What a power cut leaves of the store: every prefix of the steps in which it was written, on a disk that
-//! keeps nothing but what was synced, and of the rest what it likes.
+//! keeps what was synced and any part of the rest.
 //!
-//! The disk is a model of what POSIX promises. The content of a file lasts when the file was synced: until
-//! then it may be missing, zeros, or cut. A name in a directory lasts when the directory was synced: until
-//! then each change of a name may have happened or not, in any order. The store is opened on what is left.
-//! The law: what it had said before the cut is there, and each entry is as it was before or after the
-//! operation that was cut; no manifest is torn; what was put aside is kept; it can be written again.
+//! The disk is a model of the promises of POSIX. The content of a file survives if the file was synced;
+//! otherwise it may be missing, zeros, or cut. A name in a directory survives if the directory was synced;
+//! otherwise each change of a name may have happened or not, in any order. The store is opened on what is
+//! left. The law: everything that the store had returned before the cut is there, and each entry is as it
+//! was before or after the operation that was cut; no manifest is torn; quarantined files are kept; the
+//! store can be written again.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::tests::{at, capture, claim};
-use super::{Keeping, Store};
+use super::handoff_store::tests::{at, capture, claim};
+use super::{Retention, Store};
 use crate::core::handoff::manifest_entry::IndexEntry;
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::store_trace::{self, Step};
 
-/// What a manifest holds that nobody can read.
+/// The content of an unreadable manifest.
 const GARBAGE: &str = "{\"channel\":";
 
 type Names = BTreeMap<OsString, usize>;
@@ -148,7 +149,7 @@ impl Disk {
         }
     }
 
-    /// What is found after the cut, written below `target`.
+    /// Writes what is left after the cut below `target`.
     fn left(&self, target: &Path, cut: &mut Cut) {
         self.leave(0, target, cut);
     }
@@ -169,7 +170,7 @@ impl Disk {
     }
 }
 
-/// What the store says of itself: entries, with their documents where they are there.
+/// The entries of the store, with their documents where they exist.
 fn said(store: &Store) -> BTreeMap<HandoffId, (IndexEntry, Option<String>)> {
     let all = store.list(None).unwrap().into_iter();
     all.map(|(_, entry)| {
@@ -178,7 +179,7 @@ fn said(store: &Store) -> BTreeMap<HandoffId, (IndexEntry, Option<String>)> {
     .collect()
 }
 
-/// Memory where there is some: what is tested is the order, and the real disk would take minutes.
+/// In memory if possible: only the order is tested, and a real disk would take minutes.
 fn scratch() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
@@ -186,8 +187,8 @@ fn scratch() -> tempfile::TempDir {
 
 type Moments = Vec<(usize, BTreeMap<HandoffId, (IndexEntry, Option<String>)>)>;
 
-/// A life of a store: its steps, and what it said when each operation had returned, with how many steps there
-/// were then.
+/// Runs operations on a store; returns all steps, and after each operation the entries and the number of
+/// steps so far.
 fn life(root: &Path) -> (Vec<Step>, Moments) {
     store_trace::take();
     let store = Store::open(&root.join("c")).unwrap();
@@ -198,7 +199,7 @@ fn life(root: &Path) -> (Vec<Step>, Moments) {
         store_trace::take();
     };
     done(store_trace::take());
-    let keep = Keeping { expiry_ms: None, records: 2, ..Keeping::default() };
+    let keep = Retention { expiry_ms: None, records: 2, ..Retention::default() };
     let other: Channel = "other".parse().unwrap();
     let save = |session: &str, second: i64, channel: &Channel| {
         let mut made = capture(Some(session), second);
@@ -228,7 +229,7 @@ fn life(root: &Path) -> (Vec<Step>, Moments) {
     done(store_trace::take());
     store.clear(&third).unwrap();
     done(store_trace::take());
-    // Somebody else's file, which lasts; the next save of its channel puts it aside.
+    // Somebody else's file, which survives; the next save of its channel quarantines it.
     let bad = root.join("c/handoff/other.manifest.json");
     std::fs::write(&bad, GARBAGE).unwrap();
     store_trace::filled(&bad);
@@ -245,7 +246,7 @@ fn life(root: &Path) -> (Vec<Step>, Moments) {
 }
 
 #[test]
-fn what_a_power_cut_leaves_is_whole_and_nothing_that_was_said_is_lost() {
+fn a_power_cut_loses_nothing_that_was_saved() {
     let tosses: u64 = std::env::var("HOPTY_TEST_POWER").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
     let lived = scratch();
     let (steps, moments) = life(lived.path());
@@ -274,7 +275,7 @@ fn what_a_power_cut_leaves_is_whole_and_nothing_that_was_said_is_lost() {
                 let (then, text_then) = &after[id];
                 let (is, text_is) = found.get(id).unwrap_or_else(|| panic!("{id} is lost {}", about()));
                 assert!(is == entry || is == then, "{is:?} {}", about());
-                // A record that the cut operation was deleting may be gone.
+                // A record may be gone that the cut operation was deleting.
                 assert!(text_is == text || text_then.is_none(), "the document of {id} is lost {}", about());
             }
             let aside = || {
@@ -295,7 +296,7 @@ fn what_a_power_cut_leaves_is_whole_and_nothing_that_was_said_is_lost() {
                 std::fs::create_dir(&lock).unwrap();
                 // Of before the power cut: whoever has its pid now began later.
                 std::fs::write(lock.join("pid"), format!("{}:1000", std::process::id())).unwrap();
-                let saved = store.save(capture(Some("c"), 100), Keeping::default()).unwrap();
+                let saved = store.save(capture(Some("c"), 100), Retention::default()).unwrap();
                 assert!(
                     found.keys().chain([&saved.id]).all(|id| said(&store).contains_key(id)),
                     "{}",

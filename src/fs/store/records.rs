@@ -15,7 +15,7 @@ use flate2::write::GzEncoder;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::Keeping;
+use super::Retention;
 use super::boot_time;
 use crate::core::handoff::brief::{BriefFiles, brief};
 use crate::core::handoff::capture::Capture;
@@ -55,7 +55,7 @@ const REPORTS: &str = "reports.md";
 const AGREED: &str = "agreed.md";
 /// The record for programs.
 const STATE: &str = "state.json";
-/// The longest patch that is compared, in bytes: the longest that is written.
+/// The longest patch that is compared, in bytes; no longer one is written.
 const PATCH_CAP: u64 = 8 << 20;
 /// A temporary file that was not written for this long is abandoned.
 const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
@@ -89,7 +89,7 @@ struct PhaseFields {
 
 /// The part of it about its owner.
 #[derive(Deserialize)]
-struct OfChannel {
+struct RecordChannel {
     channel: Channel,
 }
 
@@ -131,7 +131,7 @@ impl HandoffRecords {
         &self,
         capture: &mut Capture,
         is_known: impl Fn(&HandoffId) -> bool,
-        keep: Keeping,
+        keep: Retention,
     ) -> Result<WrittenRecord, FsError> {
         atomic::private_dir(&self.dir)?;
         let dir = self.make_dir(capture, is_known)?;
@@ -307,7 +307,7 @@ impl HandoffRecords {
     /// The channel of a record; `None` if it does not have one.
     pub(super) fn channel(&self, id: &HandoffId) -> Option<Channel> {
         let bytes = read_state(&self.dir_of(id).join(STATE)).ok().flatten()?;
-        serde_json::from_slice::<OfChannel>(&bytes).ok().map(|state| state.channel)
+        serde_json::from_slice::<RecordChannel>(&bytes).ok().map(|state| state.channel)
     }
 
     /// Deletes the leftovers of a killed copy in a record. A copy in progress is younger than that.

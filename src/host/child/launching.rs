@@ -93,7 +93,7 @@ impl Launching {
 
     /// The machine lacks a resource for this run, or the program's file: plans another try. Returns which try
     /// failed; `None` after too many.
-    pub fn lacks(&mut self, next: LaunchPlan, error: &SpawnError, now: Stamp) -> Option<u32> {
+    pub fn retry_start(&mut self, next: LaunchPlan, error: &SpawnError, now: Stamp) -> Option<u32> {
         let tries = if error.is_of_file() { FILE_TRIES } else { START_TRIES };
         self.tries += 1;
         if self.tries >= tries || !(error.may_pass() || error.is_of_file()) {
@@ -290,7 +290,7 @@ mod tests {
         let mut now = Stamp(0);
         launching.next = None;
         let used_up = SpawnError::Other(io::Error::from_raw_os_error(nix::libc::EAGAIN));
-        while launching.lacks(next(2), &used_up, now).is_some() {
+        while launching.retry_start(next(2), &used_up, now).is_some() {
             assert_eq!(launching.due(now, true, Agent::Plain), None);
             now = launching.deadline(now).unwrap();
             let start = LaunchStep::Start { next: next(2), without_hooks: None };
@@ -303,11 +303,11 @@ mod tests {
     fn a_program_that_an_update_has_removed_is_tried_for_longer() {
         let mut launching = launching(2);
         for tried in 1..FILE_TRIES {
-            assert_eq!(launching.lacks(next(2), &SpawnError::NotFound, Stamp(0)), Some(tried));
+            assert_eq!(launching.retry_start(next(2), &SpawnError::NotFound, Stamp(0)), Some(tried));
         }
-        assert_eq!(launching.lacks(next(2), &SpawnError::NotFound, Stamp(0)), None);
+        assert_eq!(launching.retry_start(next(2), &SpawnError::NotFound, Stamp(0)), None);
         let gone = SpawnError::NoDirectory("/gone".into());
-        assert_eq!(Launching::default().lacks(next(2), &gone, Stamp(0)), None);
+        assert_eq!(Launching::default().retry_start(next(2), &gone, Stamp(0)), None);
     }
 
     #[test]

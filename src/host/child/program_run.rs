@@ -393,7 +393,7 @@ impl Child {
             return None;
         }
         if run.model.take_relief(clock.now()) {
-            return_memory::give_back();
+            return_memory::release_heap();
         }
         Some(run.model.take_failure())
     }

@@ -27,7 +27,7 @@ impl OwedAnswers {
 
 impl Control {
     /// Registers a request under a number for the supervisor, with which the answer finds it again.
-    pub fn owe(&mut self, asked: RequestId) -> u64 {
+    pub fn register_request(&mut self, asked: RequestId) -> u64 {
         let number = self.number();
         self.owed.requests.insert(number, asked);
         number
@@ -39,7 +39,7 @@ impl Control {
     }
 
     /// Registers a restart that a person requests with the prefix key.
-    pub fn owe_key(&mut self) -> u64 {
+    pub fn register_key(&mut self) -> u64 {
         let number = self.number();
         self.owed.by_key = Some(number);
         number

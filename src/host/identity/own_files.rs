@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::SessionIdentity;
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
-use crate::fs::session::{self, Keeper, NameLock, SessionError};
+use crate::fs::session::{self, NameKeeper, NameLock, SessionError};
 use crate::host::jobs::log::{self, log};
 use crate::host::observer::{DeviceInode, OwnFiles, file_id};
 use crate::ipc::address;
@@ -22,7 +22,7 @@ const OWN_SOCKET: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(in crate::host) struct RestoreOrder {
     paths: Paths,
-    keeper: Keeper,
+    keeper: NameKeeper,
     /// The journal's file, by device and inode.
     journal: Option<DeviceInode>,
 }

@@ -179,7 +179,7 @@ impl Jobs {
 
     /// Reads the current settings of every directory that Claude trusts, as the basis of comparison, because
     /// a restart may lead into any of them.
-    pub fn look_at_trusted(&mut self, session: &SessionIdentity) {
+    pub fn read_trusted_dirs(&mut self, session: &SessionIdentity) {
         let (places, dir) = (session.start_code_paths(), session.dir.clone());
         self.copy(move || JobEvent::Known(CodeFound::trusted(&places, &dir)));
     }

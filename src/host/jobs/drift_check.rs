@@ -4,12 +4,12 @@ use std::path::Path;
 
 use crate::core::config::{Config, GitPolicy};
 use crate::core::handoff::drift::drift;
-use crate::fs::store::{Loaded, Store};
+use crate::fs::store::{Store, StoredHandoff};
 use crate::git::ask_git::{GitLimits, read};
 
 /// The differences, in sentences; empty if there are none, if the check is disabled, or if it is not
 /// possible.
-pub fn since(config: &Config, store: &Store, loaded: &Loaded, dir: &Path) -> Vec<String> {
+pub fn since(config: &Config, store: &Store, loaded: &StoredHandoff, dir: &Path) -> Vec<String> {
     if config.handoff.git == GitPolicy::Ignore {
         return Vec::new();
     }

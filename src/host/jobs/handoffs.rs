@@ -19,7 +19,7 @@ use crate::core::supervisor::{Agent, Supervisor};
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::registry;
-use crate::fs::store::{Keeping, Store};
+use crate::fs::store::{Retention, Store};
 use crate::git::ask_git::GitLimits;
 use crate::host::jobs::code_approval::CodeFound;
 use crate::host::jobs::inherited_handoff::ClaudeFiles;
@@ -108,8 +108,8 @@ pub(super) fn claim_for(conversation: &ConversationId) -> Claim {
 }
 
 impl Jobs {
-    fn keeping(&self) -> Keeping {
-        Keeping::of(&self.config.handoff)
+    fn keeping(&self) -> Retention {
+        Retention::of(&self.config.handoff)
     }
 
     pub(super) fn budget(&self) -> Budget {
@@ -213,7 +213,7 @@ impl Jobs {
     }
 
     /// Claude's last message may be its note, in the middle of a tool loop.
-    pub fn hear_note(&mut self, facts: Option<&TranscriptFacts>) {
+    pub fn update_note(&mut self, facts: Option<&TranscriptFacts>) {
         if let Some(facts) = facts {
             self.note.hear(facts.message.text());
         }

@@ -8,16 +8,20 @@ use crate::core::config::GitPolicy;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::drift::ADVICE;
 use crate::core::handoff::handoff_selector::{NotPicked, pick};
+use crate::core::handoff::manifest_entry::IndexEntry;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::text::safe_text::safe_line;
 use crate::core::time::WallTime;
 use crate::fs::handwritten_handoffs::{self, OwnFile};
 use crate::fs::project::project_of;
-use crate::fs::store::{HandoffScope, Loaded, Store, StoreError};
+use crate::fs::store::{HandoffScope, Store, StoreError, StoredHandoff};
 use crate::host::jobs::handoffs::claim_for;
 use crate::host::jobs::{Brief, JobEvent, Jobs, drift_check};
 use crate::host::start::StartReport;
 use crate::sys::clock::Clock;
+
+const LIST_HINT: &str =
+    "`hopty handoff list` lists handoffs; without --handoff, hopty starts a fresh conversation";
 
 /// The origin of the current conversation.
 #[derive(Debug, Default)]
@@ -101,29 +105,9 @@ impl Jobs {
         (dir, channel): (&Path, &Channel),
         compat: &mut SessionCompat,
     ) -> Result<LoadedHandoff, StartReport> {
-        let hint =
-            "`hopty handoff list` lists handoffs; without --handoff, hopty starts a fresh conversation";
-        let refuse = |what: String| StartReport::failed(1, what, hint);
-        let store = Store::open(&self.paths.claude).map_err(|e| refuse(e.to_string()))?;
-        let id: HandoffId = match id {
-            Some(text) => {
-                let known = store.list(None).map_err(|e| refuse(e.to_string()))?;
-                pick(text, known.iter().map(|(_, entry)| &entry.id)).map_err(|why| match why {
-                    NotPicked::Unknown(_) => refuse(why.to_string()),
-                    NotPicked::BadId(_) | NotPicked::Several(_) => {
-                        StartReport::failed(2, why.to_string(), hint)
-                    }
-                })?
-            }
-            None => {
-                let now = Clock::wall();
-                let pending = store
-                    .pending(channel, None, HandoffScope::Project, dir, now)
-                    .map_err(|e| refuse(e.to_string()))?;
-                pending.ok_or_else(|| refuse(store.none_waits(channel, dir, now)))?.id
-            }
-        };
-        let loaded: Loaded = store.claim(&id, claim_for(conversation)).map_err(|e| refuse(e.to_string()))?;
+        let store = Store::open(&self.paths.claude).map_err(refuse)?;
+        let id = requested_handoff(&store, id, dir, channel)?;
+        let loaded: StoredHandoff = store.claim(&id, claim_for(conversation)).map_err(refuse)?;
         let said = drift_check::since(&self.config, &store, &loaded, dir);
         if !said.is_empty() && self.config.handoff.git == GitPolicy::Hold {
             let _ = store.release(&id, conversation);
@@ -139,15 +123,7 @@ impl Jobs {
         if !notices.is_empty() {
             notices.push(ADVICE.to_owned());
         }
-        let foreign = *loaded.entry.project() != *project_of(dir).to_string_lossy();
-        if foreign {
-            notices.push(format!("{id} belongs to another project: {}", safe_line(loaded.entry.project())));
-        }
-        if *loaded.entry.working_dir != *dir.to_string_lossy()
-            && !(foreign && loaded.entry.working_dir == loaded.entry.project())
-        {
-            notices.push(format!("{id} was made in {}", safe_line(&loaded.entry.working_dir)));
-        }
+        notices.extend(origin_notices(&loaded.entry, dir));
         self.brief = Some(Brief {
             text,
             id: id.clone(),
@@ -163,4 +139,40 @@ impl Jobs {
         self.inherited.predecessor = Some(id.clone());
         Ok(LoadedHandoff { id, notices })
     }
+}
+
+fn refuse(what: impl ToString) -> StartReport {
+    StartReport::failed(1, what.to_string(), LIST_HINT)
+}
+
+/// The handoff that `--handoff` means: the one with this id, or the pending one of the directory's channel.
+fn requested_handoff(
+    store: &Store,
+    id: Option<&str>,
+    dir: &Path,
+    channel: &Channel,
+) -> Result<HandoffId, StartReport> {
+    if let Some(text) = id {
+        let known = store.list(None).map_err(refuse)?;
+        return pick(text, known.iter().map(|(_, entry)| &entry.id)).map_err(|why| match why {
+            NotPicked::Unknown(_) => refuse(why),
+            NotPicked::BadId(_) | NotPicked::Several(_) => StartReport::failed(2, why.to_string(), LIST_HINT),
+        });
+    }
+    let now = Clock::wall();
+    let pending = store.pending(channel, None, HandoffScope::Project, dir, now).map_err(refuse)?;
+    Ok(pending.ok_or_else(|| refuse(store.no_pending_sentence(channel, dir, now)))?.id)
+}
+
+/// Says that a handoff comes from another project or directory.
+fn origin_notices(entry: &IndexEntry, dir: &Path) -> Vec<String> {
+    let mut notices = Vec::new();
+    let foreign = *entry.project() != *project_of(dir).to_string_lossy();
+    if foreign {
+        notices.push(format!("{} belongs to another project: {}", entry.id, safe_line(entry.project())));
+    }
+    if *entry.working_dir != *dir.to_string_lossy() && !(foreign && entry.working_dir == entry.project()) {
+        notices.push(format!("{} was made in {}", entry.id, safe_line(&entry.working_dir)));
+    }
+    notices
 }

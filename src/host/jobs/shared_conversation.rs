@@ -8,14 +8,14 @@ use crate::fs::session;
 
 impl Jobs {
     /// Searches the files of other sessions' hosts for it.
-    pub fn look_for_shared_conversation(
+    pub fn check_shared_conversation(
         &mut self,
         paths: &Paths,
         own: &SessionName,
         conversation: &ConversationId,
     ) {
         let (paths, own, conversation) = (paths.clone(), own.clone(), conversation.clone());
-        self.read(move || match session::other_that_runs(&paths, &own, &conversation) {
+        self.read(move || match session::other_session_with(&paths, &own, &conversation) {
             Some(name) => JobEvent::SharedConversation(name),
             None => JobEvent::Quiet,
         });

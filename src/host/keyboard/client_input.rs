@@ -54,10 +54,10 @@ impl ClientInput {
     }
 
     /// Labels a lone ESC as a key once it has waited long enough: longer while another client is in the
-    /// middle of a sequence (`waits_behind`).
-    pub fn flush(&mut self, now: Stamp, waits_behind: bool) -> Option<Vec<InputPiece>> {
+    /// middle of a sequence (`waits_for_sequence`).
+    pub fn flush(&mut self, now: Stamp, waits_for_sequence: bool) -> Option<Vec<InputPiece>> {
         self.unflushed.filter(|at| *at <= now)?;
-        if waits_behind || !self.behind.is_empty() {
+        if waits_for_sequence || !self.behind.is_empty() {
             self.unflushed = Some(now.after(ECHO_LOOK_MS));
             return None;
         }

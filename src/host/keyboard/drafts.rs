@@ -289,8 +289,8 @@ impl PromptDraft {
         text_of(self.typed.bytes()).is_some_and(|typed| squeeze(&typed) == squeeze(text))
     }
 
-    /// Whether the text in the box begins with what was typed, and nothing else was pressed. What Claude itself
-    /// puts into its box, such as a prompt that is taken back, stands before it.
+    /// Whether the text in the box begins with what was typed, and nothing else was pressed. What Claude
+    /// itself puts into its box, such as a prompt that is taken back, stands before it.
     fn begins(&self, text: &str) -> bool {
         let typed = text_of(self.typed.bytes()).map(|typed| squeeze(&typed));
         typed.is_some_and(|typed| !typed.is_empty() && squeeze(text).starts_with(&typed))

@@ -1,12 +1,12 @@
-//! Prompts that Claude has taken and not yet written to its transcript. It writes one when all hooks for it have
-//! answered; if it dies before, only hopty has the prompt (measured on 2.1.332).
+//! Prompts that Claude has taken and not yet written to its transcript. It writes one when all hooks for
+//! it have answered; if it dies before, only hopty has the prompt (measured on 2.1.332).
 
 use crate::core::claude::carry_over::CarriedPrompt;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::time::Stamp;
 
-/// How long the person's own hooks may keep a prompt, in ms: Claude's limit for a hook. One that is not in the
-/// transcript by then was refused by a hook.
+/// How long the person's own hooks may keep a prompt, in ms: Claude's limit for a hook. One that is not
+/// in the transcript by then was refused by a hook.
 const HOOKS_MS: u64 = 60_000;
 
 /// The prompts of the current run that may not be in its transcript.

@@ -4,9 +4,11 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 
-use super::{Asked, Asker, Caller, Client, World};
+use super::{Asked, Caller, Client, World};
 use crate::core::process_change::{ProcessEnd, Signal};
+use crate::core::supervisor::event::Asker;
 use crate::core::supervisor::phase::Phase;
+use crate::core::time::Stamp;
 use crate::ipc::frame::tag;
 
 const PAUSES: [u64; 16] = [1, 1, 2, 5, 10, 10, 20, 20, 50, 100, 200, 300, 1000, 2500, 11_000, 70_000];
@@ -135,7 +137,7 @@ impl World {
         }
         (key.cut, key.at) = (cut, at);
         if cut {
-            client.rest = Some((super::Stamp(self.now.load(Ordering::Relaxed)), key.bytes[at..].to_vec()));
+            client.rest = Some((Stamp(self.now.load(Ordering::Relaxed)), key.bytes[at..].to_vec()));
         }
         let (read_only, held) = (client.read_only, key.held);
         if !read_only {

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::moves::Dice;
-use super::{Asked, Asker, Caller, World};
+use super::{Asked, Caller, World};
+use crate::core::supervisor::event::Asker;
 
 impl World {
     /// A request from outside.

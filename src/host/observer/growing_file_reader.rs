@@ -158,9 +158,9 @@ impl FileReader {
             self.signals.obeyed(file, &self.paths, &here.dir);
         }
         if told || order.all {
-            self.look_at_all(here, &mut found);
+            self.read_changed_files(here, &mut found);
         } else if order.sessions_file {
-            self.look_at_sessions_file(&mut found);
+            self.read_sessions_file(&mut found);
         }
         if let Some(follow) = order.follow {
             self.follow(follow);
@@ -179,7 +179,7 @@ impl FileReader {
         found
     }
 
-    fn look_at_all(&mut self, here: &SessionFiles, found: &mut ScanResult) {
+    fn read_changed_files(&mut self, here: &SessionFiles, found: &mut ScanResult) {
         if self.watcher.is_blind() {
             // Another session may have ended and released a watch.
             self.watcher = watcher();
@@ -189,9 +189,9 @@ impl FileReader {
             self.watch_dir(&self.paths.claude.clone());
         }
         self.watcher.add(&self.paths.run());
-        self.look_at_sessions_file(found);
+        self.read_sessions_file(found);
         if self.claude {
-            self.look_at_signals(here, found);
+            self.read_signal_files(here, found);
         }
         let lock = here.session_dir.join(session::LOCK);
         for path in [&self.paths.state, &self.paths.sessions(), &here.session_dir, &lock] {
@@ -228,7 +228,7 @@ impl FileReader {
         }
     }
 
-    fn look_at_sessions_file(&mut self, found: &mut ScanResult) {
+    fn read_sessions_file(&mut self, found: &mut ScanResult) {
         let Some(path) = self.sessions_file.clone() else { return };
         if let Some(dir) = path.parent() {
             self.watch_dir(dir);
@@ -243,7 +243,7 @@ impl FileReader {
         }
     }
 
-    fn look_at_signals(&mut self, here: &SessionFiles, found: &mut ScanResult) {
+    fn read_signal_files(&mut self, here: &SessionFiles, found: &mut ScanResult) {
         for dir in self.signals.dirs_in_project() {
             self.watch_dir(&here.dir.join(dir));
         }

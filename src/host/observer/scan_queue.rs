@@ -114,7 +114,7 @@ impl ScanQueue {
         Some((reader, std::mem::take(&mut self.order)))
     }
 
-    pub fn came_back(&mut self, reader: Box<FileReader>, found: &ScanResult) {
+    pub fn finish_scan(&mut self, reader: Box<FileReader>, found: &ScanResult) {
         self.reader = Some(reader);
         self.finished = self.begun;
         self.polls = found.polls;
@@ -197,11 +197,11 @@ mod tests {
         let (reader, _) = queue.begin(Stamp(0), false).unwrap();
         queue.ask(Stamp(100), asked(2, 1), AfterScan::Context);
         assert!(queue.begin(Stamp(1), false).is_none() && queue.next_due(Stamp(1)).is_none());
-        queue.came_back(reader, &ScanResult::default());
+        queue.finish_scan(reader, &ScanResult::default());
         assert_eq!(queue.next_due(Stamp(2)).map(|asking| asking.asked.connection), Some(1));
         assert!(queue.next_due(Stamp(2)).is_none());
         let (reader, _) = queue.begin(Stamp(2), false).unwrap();
-        queue.came_back(reader, &ScanResult::default());
+        queue.finish_scan(reader, &ScanResult::default());
         assert_eq!(queue.next_due(Stamp(3)).map(|asking| asking.asked.connection), Some(2));
         assert!(queue.begin(Stamp(3), false).is_none() && queue.deadline(Stamp(3), false).is_none());
     }

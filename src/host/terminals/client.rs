@@ -331,7 +331,7 @@ impl Client {
     }
 
     /// Checks a paused client if that is due; if it runs again, writes what waits.
-    pub(super) fn look_again(&mut self, now: Stamp) {
+    pub(super) fn resume_flow(&mut self, now: Stamp) {
         if self.flow.is_due(now) && self.may_use_terminal(now) {
             self.flush_out();
         }
@@ -406,8 +406,8 @@ impl Client {
 
     /// The client continues after a suspension and is about to hand over its terminal again. False if it was
     /// not suspended.
-    pub(super) fn expect_again(&mut self) -> bool {
-        self.state.expect_again()
+    pub(super) fn expect_reattach(&mut self) -> bool {
+        self.state.expect_reattach()
     }
 
     /// The client reports that it runs in the foreground.
@@ -477,7 +477,7 @@ impl Client {
 
     /// Whether it stalls the program, which continues without it from now on. `alone`: no other client
     /// watches; `relayed`: bytes waiting in its connection; `written`: bytes that its connection has taken.
-    pub(super) fn is_left_behind(&mut self, alone: bool, relayed: usize, written: u64, now: Stamp) -> bool {
+    pub(super) fn stalls_program(&mut self, alone: bool, relayed: usize, written: u64, now: Stamp) -> bool {
         let holds_up = alone && self.watches() && !self.has_room(relayed);
         self.flow.note_stall(holds_up, self.out.written() + written, now)
     }

@@ -154,7 +154,7 @@ impl ClientTerminal {
     }
 
     /// A suspended client continues and is about to hand it over again. False if it was not suspended.
-    pub fn expect_again(&mut self) -> bool {
+    pub fn expect_reattach(&mut self) -> bool {
         let Some(Transport::Suspended(suspension)) = self.via() else { return false };
         let again = Transport::Pending(Some(suspension.clone()));
         if let Some(via) = self.via_mut() {
@@ -183,12 +183,12 @@ mod tests {
     #[test]
     fn a_suspended_client_hands_its_terminal_over_again_with_what_restores_it() {
         let mut state = ClientTerminal::Attached(Transport::Relayed(None));
-        assert!(state.is_in_use() && !state.expect_again());
+        assert!(state.is_in_use() && !state.expect_reattach());
         state.flush(suspended(), 0, Stamp(0));
         assert!(!state.is_in_use() && state.writes().is_none() && state.via().is_some());
         assert_eq!(state.give_back(), None);
         assert!(matches!(state.via(), Some(Transport::Suspended(_))));
-        assert!(state.expect_again());
+        assert!(state.expect_reattach());
         assert!(matches!(state.via(), Some(Transport::Pending(Some(Suspension { redo: Some((1, _)) })))));
     }
 

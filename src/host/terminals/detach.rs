@@ -38,7 +38,7 @@ impl Terminals {
     pub fn resume(&mut self, id: u64, scene: &mut Scene<'_>) {
         let in_charge = self.is_in_charge(id);
         let Some(client) = self.clients.get_mut(&id).filter(|client| !client.has_left()) else { return };
-        if client.expect_again() {
+        if client.expect_reattach() {
             if in_charge {
                 self.events.push_back(TerminalEvent::Continued);
             }

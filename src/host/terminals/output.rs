@@ -107,7 +107,7 @@ impl Terminals {
 
     /// Pauses a terminal that is slower than the program while others watch. All output read so far was sent
     /// to it or waits for it, so this must happen before more is read.
-    pub fn set_slow_aside(&mut self, scene: &mut Scene<'_>) {
+    pub fn pause_slow(&mut self, scene: &mut Scene<'_>) {
         if self.in_use() < 2 {
             return;
         }
@@ -117,29 +117,29 @@ impl Terminals {
         let slow: Vec<u64> =
             self.clients().filter(|(id, client)| waits(*id, client)).map(|(id, _)| id).collect();
         for id in slow {
-            self.set_aside(id, scene);
+            self.pause_until_drained(id, scene);
         }
     }
 
     /// Pauses a single terminal if it has taken nothing for long, or if its client is stopped and has a large
     /// backlog.
-    pub(super) fn set_stalled_aside(&mut self, scene: &mut Scene<'_>) {
+    pub(super) fn pause_stalled(&mut self, scene: &mut Scene<'_>) {
         let now = scene.now();
         let alone = scene.exit.is_none() && self.in_use() == 1;
         let mut stuck = None;
         for (id, client) in &mut self.clients {
             let (relayed, written) = (scene.links.waiting(*id), scene.links.written(*id));
-            if client.is_left_behind(alone, relayed, written, now) {
+            if client.stalls_program(alone, relayed, written, now) {
                 stuck = Some(*id);
             }
         }
         if let Some(id) = stuck {
-            self.set_aside(id, scene);
+            self.pause_until_drained(id, scene);
         }
     }
 
     /// Shows a terminal nothing until it has taken its backlog.
-    fn set_aside(&mut self, id: u64, scene: &mut Scene<'_>) {
+    fn pause_until_drained(&mut self, id: u64, scene: &mut Scene<'_>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let undo = scene.undo();
         let Some(run) = &mut scene.run else { return };

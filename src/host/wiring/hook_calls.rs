@@ -81,7 +81,7 @@ impl Host {
                 self.keyboard.draft.turn_has_ended(now);
                 self.jobs.note.answer(call.last_message.as_deref());
                 // Read the draft in the box before the supervisor decides.
-                self.look_at_screen();
+                self.read_claude_screen();
             }
             _ => {}
         }

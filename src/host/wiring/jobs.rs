@@ -225,7 +225,7 @@ impl Host {
         if !self.notifier.terminal_bytes().is_empty() {
             let bytes = self.notifier.terminal_bytes().to_vec();
             let done = self.on_terminals(|terminals, scene| terminals.ring(&bytes, scene));
-            self.notifier.rang(done, now);
+            self.notifier.note_written(done, now);
         }
     }
 }

@@ -60,7 +60,7 @@ impl Host {
                 }
                 Event::Signal { .. } => {
                     // Read the draft in the box before the supervisor decides.
-                    self.look_at_screen();
+                    self.read_claude_screen();
                     event
                 }
                 event => event,
@@ -161,7 +161,7 @@ impl Host {
         // continue earlier.
         let Some(transcript) = self.observer.whole_transcript_mut() else { return };
         if self.control.hooks.report_lines(&transcript.facts, &mut self.events) {
-            self.jobs.hear_note(Some(&transcript.facts));
+            self.jobs.update_note(Some(&transcript.facts));
         }
         self.events.extend(self.keyboard.carried.report_line(self.clock.now(), Some(transcript)));
     }
@@ -227,7 +227,7 @@ impl Host {
         let mut capture = self.capture(conversation, kind, self.jobs.reason.sentence.clone());
         capture.situation.draft = draft;
         capture.situation.queue_follows = true;
-        self.jobs.hear_note(self.observer.facts());
+        self.jobs.update_note(self.observer.facts());
         if let NoteState::Said(note) = std::mem::take(&mut self.jobs.note) {
             capture.summary = Some(note.text());
             capture.note = Some(note);

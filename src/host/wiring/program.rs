@@ -40,7 +40,7 @@ impl Host {
 
     /// Reads some output. Returns whether there may be more.
     pub(in crate::host) fn read_output(&mut self) -> bool {
-        self.on_terminals(Terminals::set_slow_aside);
+        self.on_terminals(Terminals::pause_slow);
         let Some(output) = self.child.run.as_mut().and_then(|run| run.read(&self.clock)) else {
             return false;
         };
@@ -135,12 +135,12 @@ impl Host {
             || self.recorder.supervisor.watches_mode(self.clock.now());
         let told = self.child.facts().is_some_and(|facts| facts.dialog.is_some());
         if matters || told {
-            self.look_at_screen();
+            self.read_claude_screen();
         }
     }
 
     /// Reports the screen to the supervisor if it has changed.
-    pub(super) fn look_at_screen(&mut self) {
+    pub(super) fn read_claude_screen(&mut self) {
         if !self.session.is_claude() {
             return;
         }

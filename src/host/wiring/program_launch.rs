@@ -1,5 +1,6 @@
 //! Launching a run.
 
+use std::ffi::OsString;
 use std::io;
 
 use crate::core::supervisor::event::Event;
@@ -30,7 +31,7 @@ impl Host {
             Some(LaunchStep::Read { number: number @ 1, dir }) => {
                 let Site { found, settings, .. } = self.session.next_site(dir)();
                 self.jobs.code.accept(found);
-                self.jobs.look_at_trusted(&self.session);
+                self.jobs.read_trusted_dirs(&self.session);
                 let given = self.session.launch_order(settings, tasks).write();
                 self.launch_files_written(number, given);
             }
@@ -87,30 +88,8 @@ impl Host {
             // A fresh conversation gets the name of the previous one.
             self.session.rename_conversation(self.observer.conversation_name());
         }
+        let args = self.run_arguments(next);
         let launch = &self.session.launch;
-        let mut args = self.child.arguments(&ArgumentSources {
-            agent: launch.agent,
-            own: &self.session.args,
-            start: next.start,
-            conversation: next.conversation.as_ref(),
-            model: self.observer.started_model(),
-            switched: self.observer.switched_model(),
-            permission_mode: self.recorder.supervisor.permission_mode(),
-            // A person has not seen the transcript of a conversation that hopty resumes by itself.
-            renews_system_prompt: launch.offers.renews_system_prompt
-                && (next.start == StartKind::Resume || launch.restored && next.start == StartKind::First),
-            // A resumed conversation already has its name.
-            name: launch.title.as_deref().filter(|_| next.start != StartKind::Resume && launch.offers.names),
-        });
-        self.compat.run_starts(&self.session.command_of(&args));
-        if let Some(text) = self.keyboard.carried.text().filter(|_| next.prompt) {
-            args.extend(["--".into(), text.into()]);
-        } else if let Some(text) = self.session.own.prompt.as_deref().filter(|_| next.first_prompt) {
-            // A prompt that was submitted while its run was being stopped is carried over.
-            if !self.keyboard.carried.unsent().any(|carried| carried == text) {
-                args.extend(["--".into(), text.into()]);
-            }
-        }
         let (name, socket) = (self.session.name(), self.control.socket());
         let env = self.child.environment(next.number, launch.agent, name, socket);
         let start = RunStart {
@@ -135,7 +114,7 @@ impl Host {
                 let waits = next.number > 1 && matches!(self.phase(), Phase::Spawning { end: None, .. });
                 // From the second run on, its input waits with it.
                 let tried = waits
-                    .then(|| self.child.launching.lacks(next.clone(), &error, self.clock.now()))
+                    .then(|| self.child.launching.retry_start(next.clone(), &error, self.clock.now()))
                     .flatten();
                 if let Some(tried) = tried {
                     if tried > 1 {
@@ -156,6 +135,35 @@ impl Host {
                 self.events.push_back(Event::CouldNotStart { run: next.number, code: error.code() });
             }
         }
+    }
+
+    /// The arguments of the next run, with its prompt.
+    fn run_arguments(&mut self, next: &LaunchPlan) -> Vec<OsString> {
+        let launch = &self.session.launch;
+        let mut args = self.child.arguments(&ArgumentSources {
+            agent: launch.agent,
+            own: &self.session.args,
+            start: next.start,
+            conversation: next.conversation.as_ref(),
+            model: self.observer.started_model(),
+            switched: self.observer.switched_model(),
+            permission_mode: self.recorder.supervisor.permission_mode(),
+            // A person has not seen the transcript of a conversation that hopty resumes by itself.
+            renews_system_prompt: launch.offers.renews_system_prompt
+                && (next.start == StartKind::Resume || launch.restored && next.start == StartKind::First),
+            // A resumed conversation already has its name.
+            name: launch.title.as_deref().filter(|_| next.start != StartKind::Resume && launch.offers.names),
+        });
+        self.compat.run_starts(&self.session.command_of(&args));
+        if let Some(text) = self.keyboard.carried.text().filter(|_| next.prompt) {
+            args.extend(["--".into(), text.into()]);
+        } else if let Some(text) = self.session.own.prompt.as_deref().filter(|_| next.first_prompt) {
+            // A prompt that was submitted while its run was being stopped is carried over.
+            if !self.keyboard.carried.unsent().any(|carried| carried == text) {
+                args.extend(["--".into(), text.into()]);
+            }
+        }
+        args
     }
 
     /// While the next run is held no program draws: the terminal shows the reason, and what to do.

@@ -16,11 +16,11 @@ impl Host {
         }
         if wanted.submit && self.session.is_claude() {
             let sent = self.keyboard.queue.next_prompt(wanted)?;
-            let (id, command) = (self.control.owe(asked), sent.is_command());
+            let (id, command) = (self.control.register_request(asked), sent.is_command());
             self.keyboard.queue.submit(id, sent, wanted.mark);
             self.child.force_look();
             // The decision needs the current content of the box.
-            self.look_at_screen();
+            self.read_claude_screen();
             self.events.push_back(Event::Submit { id, command });
             return Ok(());
         }
@@ -40,7 +40,7 @@ impl Host {
         dialog: &str,
         option: u8,
     ) -> Result<(), RequestError> {
-        self.look_at_screen();
+        self.read_claude_screen();
         self.settle();
         if !(1..=9).contains(&option) {
             let what = "an option is a number from 1 to 9";

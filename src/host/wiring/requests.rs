@@ -250,12 +250,12 @@ impl Host {
                 self.answer(asked, Ok(EventsAnswer { journal: path.to_string_lossy().into_owned() }));
             }
             Request::Stop { kill } => {
-                let number = self.control.owe(asked);
+                let number = self.control.register_request(asked);
                 self.control.waits_for_end(id);
                 self.events.push_back(Event::Stop { id: number, kill });
             }
             Request::Restart { now, no_handoff, wait } => {
-                let number = self.control.owe(asked);
+                let number = self.control.register_request(asked);
                 if wait {
                     self.control.waits_for_restart(id, request);
                 }
@@ -312,7 +312,7 @@ impl Host {
         if let Some(run) = self.child.run.as_mut().filter(|run| !run.model.is_behind()) {
             run.model.look(|_| ());
         }
-        self.look_at_screen();
+        self.read_claude_screen();
         self.settle();
         let mut status = self.status();
         status.draft = self.draft_line();
@@ -336,10 +336,10 @@ impl Host {
         let subject = self.session.cast_subject();
         if wanted.stop {
             let (cast, control) = (&mut self.cast, &mut self.control);
-            return cast.stop(|| control.owe(asked), &subject);
+            return cast.stop(|| control.register_request(asked), &subject);
         }
         let order = self.cast.ask(wanted, &subject, self.exit.is_some())?;
-        let (number, own) = (self.control.owe(asked), self.session.recordings());
+        let (number, own) = (self.control.register_request(asked), self.session.recordings());
         self.jobs.open_recording(number, order, own, None);
         Ok(())
     }
@@ -353,7 +353,7 @@ impl Host {
             let hint = "`hopty back` undoes a hand-over; this session had none";
             return Err(RequestError::new(Code::NotFound, "there is no earlier conversation", hint));
         }
-        let number = self.control.owe(asked);
+        let number = self.control.register_request(asked);
         self.restart_asked(number);
         self.events.push_back(Event::Back { id: number, now });
         Ok(())
@@ -521,7 +521,7 @@ impl Host {
             let text = "No hand-over: nothing has been said in this conversation yet.";
             return self.notice(DecisionKind::RestartIgnored, text);
         }
-        let id = self.control.owe_key();
+        let id = self.control.register_key();
         self.restart_asked(id);
         self.events.push_back(Event::Restart { id, by: Asker::Person, now: false, handoff: true });
     }

@@ -120,9 +120,9 @@ impl Host {
 
     /// Handles bytes from a client's terminal.
     pub(super) fn typed(&mut self, id: u64, bytes: &[u8]) {
-        let waits_behind = self.waits_behind(id);
+        let waits_for_sequence = self.waits_for_sequence(id);
         let Some(client) = self.terminals.client_mut(id) else { return };
-        if waits_behind || !client.input.behind.is_empty() {
+        if waits_for_sequence || !client.input.behind.is_empty() {
             client.input.behind.extend_from_slice(bytes);
             return;
         }
@@ -137,16 +137,16 @@ impl Host {
 
     /// Whether this client's keys must wait for the end of another client's sequence, briefly. Held keys
     /// cannot land in a sequence.
-    fn waits_behind(&self, id: u64) -> bool {
+    fn waits_for_sequence(&self, id: u64) -> bool {
         self.terminals.is_in_a_sequence(Some(id)) && !self.keyboard.held.must_wait()
     }
 
     /// Types keys that waited for another client's sequence, once that is complete or keys are held.
-    pub(in crate::host) fn type_behind(&mut self) {
+    pub(in crate::host) fn type_after_sequence(&mut self) {
         let waiting = self.terminals.clients().filter(|(_, client)| !client.input.behind.is_empty());
         let waiting: Vec<u64> = waiting.map(|(id, _)| id).collect();
         for id in waiting {
-            if !self.waits_behind(id)
+            if !self.waits_for_sequence(id)
                 && let Some(client) = self.terminals.client_mut(id)
             {
                 let behind = std::mem::take(&mut client.input.behind);
@@ -157,9 +157,9 @@ impl Host {
 
     /// Checks whether a lone ESC has waited long enough to be a key.
     pub(super) fn flush_typing(&mut self, id: u64) {
-        let (now, waits_behind) = (self.clock.now(), self.waits_behind(id));
+        let (now, waits_for_sequence) = (self.clock.now(), self.waits_for_sequence(id));
         let Some(client) = self.terminals.client_mut(id) else { return };
-        if let Some(pieces) = client.input.flush(now, waits_behind) {
+        if let Some(pieces) = client.input.flush(now, waits_for_sequence) {
             self.take_pieces(id, &pieces);
             self.keyboard.draft.flush();
         }

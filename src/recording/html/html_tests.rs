@@ -24,7 +24,7 @@ fn the_recording_can_be_read_from_its_page() {
 }
 
 #[test]
-fn nothing_that_a_program_wrote_is_markup() {
+fn output_of_a_program_is_never_markup() {
     let events = [
         (
             0,
@@ -70,7 +70,7 @@ fn only_the_page_s_own_script_and_style_may_run() {
 }
 
 #[test]
-fn frames_tell_which_rows_differ() {
+fn frames_contain_only_changed_rows() {
     let page = page(&trace(cast(&[
         (0, output("\x1b[32mone\x1b[m\r\nstill")),
         (1000, output("\x1b[Htwo")),

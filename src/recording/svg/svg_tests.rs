@@ -57,7 +57,7 @@ fn still(bytes: &str) -> String {
 }
 
 #[test]
-fn what_is_seen_is_in_the_picture() {
+fn the_picture_shows_the_screen() {
     let svg = still(
         "a<b&c\x1b[2;3H\x1b[1;7;32m\u{6f22}\x1b[m\x1b[3;1H\x1b[9;4:3;58:2::1:2:3mx\x1b[m\x1b[2;3;4m d\x1b[4 \
          q\x1b]2;<t>\x07",
@@ -81,7 +81,7 @@ fn what_is_seen_is_in_the_picture() {
 }
 
 #[test]
-fn text_of_several_widths_stands_in_its_columns() {
+fn text_of_several_widths_is_in_its_columns() {
     let svg = still("a\u{6f22}\u{5b57}b    c");
     for part in [
         "<text x=\"0\" y=\"14\">a<",
@@ -132,7 +132,7 @@ fn a_film_draws_each_row_once_and_moves_in_steps() {
 }
 
 #[test]
-fn a_film_that_is_too_large_has_fewer_frames_and_tells_what_fits() {
+fn a_film_that_is_too_large_has_fewer_frames() {
     let mut noise = 1_u64;
     let mut events = Vec::new();
     for n in 0..10_000 {

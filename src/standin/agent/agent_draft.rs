@@ -1,14 +1,13 @@
-//! What stands in the prompt box: typed characters and folded pastes, a cursor, and what it becomes when
-//! submitted.
+//! The content of the prompt box: typed characters and folded pastes, with a cursor.
 
 use uuid::Uuid;
 
-/// A paste of more characters is folded, and wrapped for the model (measured: 801 is, 800 is not).
+/// A paste with more characters is folded, and wrapped for the model (measured: 801 is, 800 is not).
 const FOLD_CHARS: usize = 800;
-/// So is one of more lines (measured: 4 are, 3 are not).
+/// A paste with more lines is folded, too (measured: 4 are, 3 are not).
 const FOLD_LINES: usize = 3;
 
-/// One place in the box.
+/// One cell of the box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum DraftCell {
     Char(char),
@@ -16,7 +15,6 @@ enum DraftCell {
     Fold(usize, String),
 }
 
-/// The text in the box.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AgentDraft {
     cells: Vec<DraftCell>,
@@ -25,7 +23,6 @@ pub(super) struct AgentDraft {
 }
 
 impl AgentDraft {
-    /// Whether nothing stands in the box.
     pub(super) fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
@@ -57,7 +54,7 @@ impl AgentDraft {
         self.cursor += 1;
     }
 
-    /// Removes what is before the cursor.
+    /// Removes the cell before the cursor.
     pub(super) fn backspace(&mut self) {
         if self.cursor > 0 {
             self.cursor -= 1;
@@ -77,23 +74,21 @@ impl AgentDraft {
         self.cursor = 0;
     }
 
-    /// Moves by one place.
+    /// Moves the cursor by this many cells.
     pub(super) fn step(&mut self, by: isize) {
         self.cursor = self.cursor.saturating_add_signed(by).min(self.cells.len());
     }
 
-    /// To the beginning of the line.
     pub(super) fn home(&mut self) {
         self.cursor = self.line_start();
     }
 
-    /// To the end of the line.
     pub(super) fn end(&mut self) {
         let rest = self.cells[self.cursor..].iter().position(|c| *c == DraftCell::Char('\n'));
         self.cursor = rest.map_or(self.cells.len(), |n| self.cursor + n);
     }
 
-    /// `\` before the cursor and Enter make a line break.
+    /// Handles Enter after a `\`: replaces it by a line break; false if there is none.
     pub(super) fn takes_break(&mut self) -> bool {
         let before = self.cursor.checked_sub(1).and_then(|n| self.cells.get_mut(n));
         match before {
@@ -109,13 +104,13 @@ impl AgentDraft {
         self.cells[..self.cursor].iter().rposition(|c| *c == DraftCell::Char('\n')).map_or(0, |n| n + 1)
     }
 
-    /// As it stands in the box, split at the cursor.
+    /// The shown text, split at the cursor.
     pub(super) fn shown(&self) -> (String, String) {
         let text = |cells: &[DraftCell]| cells.iter().map(sign).collect();
         (text(&self.cells[..self.cursor]), text(&self.cells[self.cursor..]))
     }
 
-    /// What the model gets, and what the screen shows for it; the box is empty afterwards.
+    /// Empties the box. Returns the text for the model, and the text to show.
     pub(super) fn submit(&mut self) -> (String, String) {
         let text = self.cells.iter().map(wrapped).collect();
         let shown = self.cells.iter().map(plain).collect();

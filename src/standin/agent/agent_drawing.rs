@@ -1,35 +1,36 @@
-//! What things look like: rows of text for the conversation, the prompt box, the dialogs.
+//! Draws rows of text: the conversation, the prompt box, the dialogs.
 //!
-//! Signs and words are those of the real program where hopty or a test looks at them: the box sign with its
-//! no-break space between two rules, the footer, the permission and trust questions (screens of 2.1.329).
+//! Symbols and words are those of the real program where hopty or a test looks at them: the box symbol with
+//! its no-break space between two rules, the footer, the permission and trust questions (screens of
+//! 2.1.329).
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::agent_draft::AgentDraft;
 use super::agent_screen::Block;
-use super::agent_shared::{PermissionQuestion, Shown};
+use super::agent_shared::{ConversationItem, PermissionQuestion};
 use super::options::{AgentPermissionMode, VERSION};
 
 const DIM: &str = "\x1b[38;5;246m";
 const PLAIN: &str = "\x1b[39m";
 
-/// Most rows that a tool's result takes.
+/// The most rows of a tool's result.
 const MAX_RESULT_ROWS: usize = 5;
 
-/// The options of the trust question; the first is chosen at the start.
+/// The options of the trust question; the first is selected at the start.
 pub(super) const TRUST: [&str; 2] = ["No, exit", "Yes, I trust this folder"];
 
-/// Marks the cursor while rows are cut; a noncharacter, so nobody's text contains it.
+/// Marks the cursor while rows are cut; a noncharacter, which no text contains.
 const CURSOR: char = '\u{fdd0}';
 
-/// Cuts a text into rows of `cols` columns, between words where that is possible; the first row begins with
-/// `first`, the others with `rest`. A space at which a row ends stays on it, or is left out when the row is
-/// full (measured on the prompt box).
+/// Cuts a text into rows of `cols` columns, between words if possible; the first row starts with `first`,
+/// the others with `rest`. A space at which a row ends stays on it, or is dropped if the row is full
+/// (measured on the prompt box).
 pub(super) fn wrap(text: &str, first: &str, rest: &str, cols: usize) -> Vec<String> {
     let room = cols.saturating_sub(rest.width()).max(1);
     let mut rows = Vec::new();
     for line in text.split('\n') {
-        // Control characters of tools and models never reach the terminal.
+        // Control characters of tools and models must not reach the terminal.
         let line: String =
             line.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect();
         for row in wrap_line(&line, room) {
@@ -58,7 +59,7 @@ fn wrap_line(line: &str, room: usize) -> Vec<String> {
         if width <= room && used > 0 && used + width > room {
             next(&mut row, &mut used);
         }
-        // A word longer than a row begins where it stands and is cut.
+        // A word that is longer than a row starts at its position and is cut.
         for c in word.chars() {
             if used + columns(c) > room && used > 0 {
                 next(&mut row, &mut used);
@@ -75,13 +76,13 @@ fn columns(c: char) -> usize {
     if c == CURSOR { 0 } else { c.width().unwrap_or(0) }
 }
 
-/// The rows of something in the conversation; all but results stand off by an empty row.
-pub(super) fn shown(shown: &Shown, cols: usize) -> Vec<String> {
+/// The rows of an item of the conversation; all but results have an empty row above.
+pub(super) fn shown(shown: &ConversationItem, cols: usize) -> Vec<String> {
     let (text, first, rest) = match shown {
-        Shown::Prompt(text) => (text, "❯ ", "  "),
-        Shown::Text(text) | Shown::Tool(text) => (text, "● ", "  "),
-        Shown::Notice(text) => (text, "", "  "),
-        Shown::Result(text) => {
+        ConversationItem::Prompt(text) => (text, "❯ ", "  "),
+        ConversationItem::Text(text) | ConversationItem::Tool(text) => (text, "● ", "  "),
+        ConversationItem::Notice(text) => (text, "", "  "),
+        ConversationItem::Result(text) => {
             let mut rows = wrap(text, "  ⎿  ", "     ", cols);
             if rows.len() > MAX_RESULT_ROWS {
                 let more = rows.len() - MAX_RESULT_ROWS;
@@ -96,30 +97,28 @@ pub(super) fn shown(shown: &Shown, cols: usize) -> Vec<String> {
     rows
 }
 
-/// The head of the screen.
+/// The welcome message.
 pub(super) fn welcome(model: &str, cwd: &str, cols: usize) -> Vec<String> {
     let lines = format!("Claude Code v{VERSION} (stand-in)\n{model} · API Usage Billing\n{cwd}");
     wrap(&lines, "   ", "   ", cols)
 }
 
-/// What the block below the conversation depends on.
-pub(super) struct Bottom<'a> {
-    /// Width of the screen, in columns.
+/// What is drawn below the conversation.
+pub(super) struct BottomView<'a> {
     pub(super) cols: usize,
-    /// What stands in the box.
     pub(super) draft: &'a AgentDraft,
-    /// Named in the footer.
+    /// The permission mode, named in the footer.
     pub(super) mode: AgentPermissionMode,
-    /// Seconds of the running turn and the number of the animation's frame.
+    /// The seconds of the running turn, and the number of the animation's frame.
     pub(super) busy: Option<(u64, usize)>,
-    /// Prompts that wait.
+    /// Queued prompts.
     pub(super) queued: &'a [String],
-    /// Stands in the footer instead of the mode.
+    /// A text in the footer instead of the mode.
     pub(super) hint: Option<&'a str>,
 }
 
 /// The spinner, the queue, the prompt box and the footer.
-pub(super) fn bottom(view: &Bottom<'_>) -> Block {
+pub(super) fn bottom(view: &BottomView<'_>) -> Block {
     let mut rows = vec![String::new()];
     for prompt in view.queued {
         rows.extend(wrap(prompt, "❯ ", "  ", view.cols));
@@ -139,17 +138,17 @@ pub(super) fn bottom(view: &Bottom<'_>) -> Block {
     Block { rows, cursor }
 }
 
-/// The box; returns the row of the cursor in it.
-fn input(view: &Bottom<'_>, rows: &mut Vec<String>) -> usize {
+/// Draws the box; returns the row of the cursor in it.
+fn input(view: &BottomView<'_>, rows: &mut Vec<String>) -> usize {
     if view.draft.is_empty() && !view.queued.is_empty() {
         rows.push(fit("❯\u{a0}\x1b[2mPress up to edit queued messages\x1b[22m", view.cols));
         return 0;
     }
     let (before, after) = view.draft.shown();
-    // At the end of a line the cursor stands on a space of its own.
+    // At the end of a line the cursor is on a space of its own.
     let space = if after.is_empty() || after.starts_with('\n') { " " } else { "" };
     let marked = format!("{before}{CURSOR}{space}{after}");
-    // Two columns at the right stay free (measured).
+    // Two columns at the right stay empty (measured).
     let mut all = wrap(&marked, "❯\u{a0}", "  ", view.cols.saturating_sub(2));
     let row = all.iter().position(|line| line.contains(CURSOR)).unwrap_or(0);
     if let Some((before, after)) = all[row].split_once(CURSOR) {
@@ -161,7 +160,7 @@ fn input(view: &Bottom<'_>, rows: &mut Vec<String>) -> usize {
     row
 }
 
-fn footer(view: &Bottom<'_>) -> String {
+fn footer(view: &BottomView<'_>) -> String {
     if let Some(hint) = view.hint {
         return format!("  {DIM}{hint}{PLAIN}");
     }
@@ -179,7 +178,7 @@ fn footer(view: &Bottom<'_>) -> String {
     format!("  {DIM}{mode}{interrupt}{PLAIN}")
 }
 
-/// The question whether this directory is trusted.
+/// The question whether to trust this directory.
 pub(super) fn trust(cwd: &str, chosen: usize, cols: usize) -> Block {
     let mut rows = vec![String::new(), "─".repeat(cols), " Accessing workspace:".into(), String::new()];
     rows.extend(wrap(cwd, " ", " ", cols));
@@ -200,7 +199,7 @@ pub(super) fn trust(cwd: &str, chosen: usize, cols: usize) -> Block {
     Block { rows, cursor }
 }
 
-/// The question whether a tool may run. It stands where the box stood.
+/// The question whether a tool may run, in place of the box.
 pub(super) fn permission(question: &PermissionQuestion, cwd: &str, chosen: usize, cols: usize) -> Block {
     let text = |key: &str| question.input[key].as_str().unwrap_or("").to_owned();
     let path = text("file_path");
@@ -251,13 +250,13 @@ pub(super) fn permission(question: &PermissionQuestion, cwd: &str, chosen: usize
     Block { rows, cursor }
 }
 
-/// A dialog's sign is followed by a plain space: only the box has the no-break space.
+/// A dialog's symbol is followed by a plain space: only the box has the no-break space.
 fn options(options: &[String], chosen: usize, cols: usize) -> Vec<String> {
     let sign = |n| if n == chosen { "❯" } else { " " };
     options.iter().enumerate().map(|(n, option)| fit(&format!(" {} {option}", sign(n)), cols)).collect()
 }
 
-/// Cut to `cols` columns; sequences take none.
+/// Cuts a text to `cols` columns, not counting escape sequences.
 fn fit(text: &str, cols: usize) -> String {
     let (mut width, mut out, mut inside) = (0, String::new(), false);
     for c in text.chars() {
@@ -278,12 +277,12 @@ fn fit(text: &str, cols: usize) -> String {
 mod tests {
     use super::*;
 
-    fn view(draft: &AgentDraft) -> Bottom<'_> {
-        Bottom { cols: 20, draft, mode: AgentPermissionMode::Bypass, busy: None, queued: &[], hint: None }
+    fn view(draft: &AgentDraft) -> BottomView<'_> {
+        BottomView { cols: 20, draft, mode: AgentPermissionMode::Bypass, busy: None, queued: &[], hint: None }
     }
 
     #[test]
-    fn the_box_stands_between_two_rules_with_its_own_sign() {
+    fn the_box_is_between_two_rules_with_its_own_symbol() {
         let mut draft = AgentDraft::default();
         let block = bottom(&view(&draft));
         let rule = "─".repeat(20);
@@ -326,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_break_between_words_and_long_words_where_they_stand() {
+    fn rows_break_between_words_and_within_long_words() {
         let text = format!("one two three {}", "w".repeat(20));
         assert_eq!(
             wrap(&text, "- ", "  ", 10),
@@ -336,7 +335,7 @@ mod tests {
 
     #[test]
     fn long_results_are_cut() {
-        let rows = shown(&Shown::Result("1\n2\n3\n4\n5\n6\n7".into()), 80);
+        let rows = shown(&ConversationItem::Result("1\n2\n3\n4\n5\n6\n7".into()), 80);
         assert_eq!(
             (rows.len(), rows[0].as_str(), rows[5].as_str()),
             (6, "  ⎿  1", "     … +2 lines (ctrl+o to expand)")

@@ -1,5 +1,5 @@
-//! Where the stand-in agent's files are: configuration, trust, transcripts, tasks. Same places as the real
-//! program.
+//! The stand-in agent's files: configuration, trust, transcripts, tasks. They are in the same places as the
+//! real program's.
 
 use std::env;
 use std::fs;
@@ -11,39 +11,39 @@ use serde_json::{Value, json};
 
 /// The directories of one run.
 #[derive(Clone, Debug)]
-pub(super) struct World {
+pub(super) struct AgentDirs {
     /// `$CLAUDE_CONFIG_DIR` or `~/.claude`.
     pub(super) config: PathBuf,
-    /// The working directory, links resolved: trust and transcripts are keyed by it.
+    /// The working directory with links resolved, which identifies trust and transcripts.
     pub(super) cwd: PathBuf,
     state_file: PathBuf,
 }
 
-impl World {
-    /// Reads the environment. What is missing is survived, as the real program survives it.
-    pub(super) fn from_env() -> World {
-        // One that is gone has no path.
+impl AgentDirs {
+    /// From the environment. Missing variables are tolerated, as in the real program.
+    pub(super) fn from_env() -> AgentDirs {
+        // A deleted directory has no path.
         let cwd = env::current_dir().and_then(fs::canonicalize).unwrap_or_else(|_| PathBuf::from("."));
         if let Some(config) = env::var_os("CLAUDE_CONFIG_DIR").filter(|d| !d.is_empty()) {
             let config = PathBuf::from(config);
-            return World { state_file: config.join(".claude.json"), config, cwd };
+            return AgentDirs { state_file: config.join(".claude.json"), config, cwd };
         }
-        // The real program looks into the user database; nothing can be written here, which it survives too.
+        // The real program looks into the user database; nothing can be written here, which it tolerates,
+        // too.
         let home = env::var_os("HOME").map_or_else(|| PathBuf::from("/dev/null/no-home"), PathBuf::from);
-        World { config: home.join(".claude"), state_file: home.join(".claude.json"), cwd }
+        AgentDirs { config: home.join(".claude"), state_file: home.join(".claude.json"), cwd }
     }
 
     #[cfg(test)]
-    pub(super) fn at(config: PathBuf, cwd: PathBuf, state_file: PathBuf) -> World {
-        World { config, cwd, state_file }
+    pub(super) fn at(config: PathBuf, cwd: PathBuf, state_file: PathBuf) -> AgentDirs {
+        AgentDirs { config, cwd, state_file }
     }
 
-    /// `projects/<slug>`, the room of this working directory.
+    /// `projects/<slug>`, the directory of this project's transcripts.
     pub(super) fn project_dir(&self) -> PathBuf {
         self.config.join("projects").join(slug(&self.cwd.to_string_lossy()))
     }
 
-    /// The transcript of a conversation.
     pub(super) fn transcript(&self, id: &str) -> PathBuf {
         self.project_dir().join(format!("{id}.jsonl"))
     }
@@ -59,13 +59,13 @@ impl World {
             .and_then(|p| Some(p.file_stem()?.to_string_lossy().into_owned()))
     }
 
-    /// Where the task list is kept: `tasks/<CLAUDE_CODE_TASK_LIST_ID or conversation>`.
+    /// The directory of the task list: `tasks/<CLAUDE_CODE_TASK_LIST_ID or conversation>`.
     pub(super) fn tasks_dir(&self, conversation: &str) -> PathBuf {
         let name = env::var("CLAUDE_CODE_TASK_LIST_ID").ok().filter(|n| !n.is_empty() && !n.contains('/'));
         self.config.join("tasks").join(name.as_deref().unwrap_or(conversation))
     }
 
-    /// Whether this directory, or one above it up to the root of its repository, is trusted.
+    /// Whether this directory, or a parent up to the root of its repository, is trusted.
     pub(super) fn is_trusted(&self) -> bool {
         let state = read_json(&self.state_file);
         let root =
@@ -76,10 +76,10 @@ impl World {
         })
     }
 
-    /// Remembers that a person trusts this directory.
+    /// Records that a person trusts this directory.
     ///
     /// # Errors
-    /// The state file could not be written.
+    /// When the state file cannot be written.
     pub(super) fn trust(&self) -> io::Result<()> {
         let mut state = read_json(&self.state_file);
         if !state.is_object() {
@@ -93,7 +93,7 @@ impl World {
         fs::write(&self.state_file, format!("{state:#}\n"))
     }
 
-    /// What the user's, then the project's settings files say, lowest rank first.
+    /// The user's, then the project's settings, those with the lowest precedence first.
     pub(super) fn settings(&self) -> Vec<Value> {
         let project = self.cwd.join(".claude");
         [
@@ -114,7 +114,7 @@ impl World {
     }
 }
 
-/// A JSON file; null when it is missing or broken (the real program drops a broken one in silence).
+/// A JSON file; null if it is missing or invalid (the real program silently ignores an invalid one).
 pub(super) fn read_json(path: &Path) -> Value {
     fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null)
 }
@@ -155,21 +155,21 @@ mod tests {
     }
 
     #[test]
-    fn trust_is_remembered_and_counts_for_what_lies_below() {
+    fn trust_is_remembered_and_applies_to_subdirectories() {
         let dir = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(dir.path()).unwrap();
-        let world = World::at(root.join(".claude"), root.join("p"), root.join(".claude.json"));
+        let world = AgentDirs::at(root.join(".claude"), root.join("p"), root.join(".claude.json"));
         assert!(!world.is_trusted());
         world.trust().unwrap();
         assert!(world.is_trusted());
-        assert!(World { cwd: root.join("p/deep"), ..world.clone() }.is_trusted());
-        assert!(!World { cwd: root.join("q"), ..world }.is_trusted());
+        assert!(AgentDirs { cwd: root.join("p/deep"), ..world.clone() }.is_trusted());
+        assert!(!AgentDirs { cwd: root.join("q"), ..world }.is_trusted());
     }
 
     #[test]
     fn the_newest_conversation_is_found() {
         let dir = tempfile::tempdir().unwrap();
-        let world = World::at(dir.path().into(), "/p".into(), dir.path().join("x"));
+        let world = AgentDirs::at(dir.path().into(), "/p".into(), dir.path().join("x"));
         assert_eq!(world.newest_conversation(), None);
         fs::create_dir_all(world.project_dir()).unwrap();
         fs::write(world.transcript("u"), "").unwrap();

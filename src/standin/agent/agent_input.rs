@@ -1,21 +1,20 @@
-//! Bytes from the terminal as keys: what the agent understands of legacy, xterm and kitty encodings, and
-//! pastes.
+//! Decodes bytes from the terminal into keys: legacy, xterm and kitty encodings, and pastes.
 //!
-//! Cut anywhere: what is not complete waits for the next read. Nothing here knows what a key means to the
-//! program.
+//! Input may be cut anywhere: an incomplete sequence waits for the next read. The meaning of a key is up to
+//! the caller.
 
-/// Longest paste that is taken, in bytes; what is over it is dropped.
+/// The longest paste, in bytes; the rest is dropped.
 const MAX_PASTE: usize = 16 * 1024 * 1024;
-/// Longest escape sequence that is waited for, in bytes.
+/// The longest escape sequence, in bytes.
 const MAX_SEQUENCE: usize = 4096;
 /// One unbracketed write of more characters counts as a paste (measured: 900 bytes in one write are wrapped).
 const PASTE_CHARS: usize = 800;
 
-/// A key, or something else that the terminal says.
+/// A key, or another input from the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AgentKey {
     Text(String),
-    /// A bracketed paste, or text too long for hands.
+    /// A bracketed paste, or a text that is too long to have been typed.
     Paste(String),
     Enter,
     /// A line break in the text: line feed, shift+enter, alt+enter.
@@ -41,11 +40,11 @@ pub(super) enum AgentKey {
     End,
     /// Shift+Tab.
     BackTab,
-    /// The terminal answered the kitty keyboard query: it knows the protocol.
+    /// The terminal answered the query of the kitty keyboard protocol, so it supports it.
     KittyKnown,
 }
 
-/// What has come but is not complete.
+/// Decodes keys.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     waiting: Vec<u8>,
@@ -53,7 +52,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// The keys that are complete with these bytes.
+    /// The keys that are complete after these bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<AgentKey> {
         self.waiting.extend_from_slice(bytes);
         let mut keys = Vec::new();
@@ -66,31 +65,31 @@ impl Decoder {
         keys
     }
 
-    /// Whether a lone ESC waits for what may follow it.
+    /// Whether a lone ESC waits for more bytes.
     pub(super) fn has_escape(&self) -> bool {
         self.paste.is_none() && self.waiting.first() == Some(&0x1b)
     }
 
-    /// No more bytes came: an ESC was the key itself.
+    /// No more bytes arrived: a lone ESC is the Escape key.
     pub(super) fn settle(&mut self) -> Vec<AgentKey> {
         if !self.has_escape() {
             return Vec::new();
         }
         let rest: Vec<u8> = self.waiting.drain(..).skip(1).collect();
         let mut keys = vec![AgentKey::Escape];
-        // A sequence that was cut off for good is dropped with its ESC.
+        // A sequence that was cut off is dropped with its ESC.
         if rest.first().is_some_and(|b| !matches!(b, b'[' | b'O' | b']' | b'P' | b'_')) {
             keys.extend(self.feed(&rest));
         }
         keys
     }
 
-    /// Takes one thing from the front; 0 when it is not complete.
+    /// Decodes one input at the front; returns its length, or 0 if it is incomplete.
     fn step(&mut self, keys: &mut Vec<AgentKey>) -> usize {
         if let Some(paste) = &mut self.paste {
             const CLOSE: &[u8] = b"\x1b[201~";
             let end = self.waiting.windows(CLOSE.len()).position(|w| w == CLOSE);
-            // An incomplete end mark must stay.
+            // An incomplete end marker must stay.
             let keep = (1..CLOSE.len()).rev().find(|n| self.waiting.ends_with(&CLOSE[..*n])).unwrap_or(0);
             let take = end.unwrap_or(self.waiting.len() - keep);
             let room = MAX_PASTE.saturating_sub(paste.len());
@@ -118,7 +117,7 @@ impl Decoder {
         let run = &self.waiting[..run];
         let (text, used) = match std::str::from_utf8(run) {
             Ok(text) => (text.to_owned(), run.len()),
-            // Cut inside a character: the rest of it comes with the next read.
+            // Cut inside a character: its rest comes with the next read.
             Err(e) if e.error_len().is_none() && run.len() == self.waiting.len() => {
                 (String::from_utf8_lossy(&run[..e.valid_up_to()]).into_owned(), e.valid_up_to())
             }
@@ -222,7 +221,7 @@ fn sequence(last: u8, parameters: &str) -> Option<AgentKey> {
 }
 
 /// A key by its code and its modifiers (1 + a mask: shift 1, alt 2, ctrl 4; caps lock 64 and num lock 128
-/// mean nothing).
+/// are ignored).
 fn modified(code: u32, modifiers: u32) -> Option<AgentKey> {
     let mask = modifiers.saturating_sub(1) & 0x3f;
     match (code, mask) {
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_come_in_three_encodings() {
+    fn interrupts_have_three_encodings() {
         assert_eq!(keys(b"\x03\x1b[99;5u\x1b[27;5;99~"), vec![AgentKey::Interrupt; 3]);
         assert_eq!(keys(b"\x1b[99;69u"), vec![AgentKey::Interrupt]); // with caps lock
         assert!(keys(b"\x1b[99;5:3u").is_empty()); // the release of it
@@ -287,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_escape_is_one_when_nothing_follows() {
+    fn a_lone_escape_without_more_bytes_is_the_escape_key() {
         let mut decoder = Decoder::default();
         assert!(decoder.feed(b"\x1b").is_empty() && decoder.has_escape());
         assert_eq!(decoder.settle(), [AgentKey::Escape]);

@@ -1,15 +1,15 @@
-//! Draws: the conversation, and below it the block that changes (box, footer, dialogs).
+//! Draws the conversation, and below it the block that changes (box, footer, dialogs).
 //!
-//! Two renderers, as in the real program. Inline: what is finished scrolls away, the block is redrawn with
-//! relative moves. Fullscreen: the alternate screen, every row at its place, the block at the bottom, mouse
-//! reports on. The bytes that switch modes at start and end are those measured on 2.1.329.
+//! There are two renderers, as in the real program. Inline: finished rows scroll away, and the block is
+//! redrawn with relative moves. Fullscreen: the alternate screen with absolute positions, the block at the
+//! bottom, and mouse reports. The bytes that switch modes at the start and the end are those measured on
+//! 2.1.329.
 
 use std::collections::VecDeque;
 
-/// Lines of the conversation that are kept for redrawing.
+/// How many lines of the conversation are kept for redrawing.
 const MAX_LINES: usize = 5000;
 
-/// Which renderer draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Renderer {
     /// On the primary screen.
@@ -27,21 +27,20 @@ pub(super) struct Block {
     pub(super) cursor: usize,
 }
 
-/// What is on the screen, and the bytes on their way to it.
+/// The screen, and the bytes that are still to be written to it.
 pub(super) struct AgentScreen {
     renderer: Renderer,
     cols: usize,
     rows: usize,
     lines: VecDeque<String>,
-    /// Lines that are not drawn yet (inline).
+    /// Rows that are not drawn yet (inline).
     fresh: Vec<String>,
-    /// The block as drawn (inline), the frame as drawn (fullscreen).
+    /// The block on the screen (inline), or the whole frame (fullscreen).
     drawn: Block,
     out: Vec<u8>,
 }
 
 impl AgentScreen {
-    /// A screen on which nothing is drawn.
     pub(super) fn new(renderer: Renderer, (cols, rows): (usize, usize)) -> AgentScreen {
         AgentScreen {
             renderer,
@@ -54,17 +53,16 @@ impl AgentScreen {
         }
     }
 
-    /// Width in columns.
     pub(super) fn cols(&self) -> usize {
         self.cols
     }
 
-    /// The bytes to write; the screen forgets them.
+    /// Takes the bytes to write.
     pub(super) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// Modes on, as far as a start-up dialog needs them.
+    /// Sets the modes that a start-up dialog needs.
     pub(super) fn begin(&mut self) {
         self.put("\x1b7\x1b[r\x1b8\x1b[?25h");
         if self.renderer == Renderer::Inline {
@@ -73,29 +71,29 @@ impl AgentScreen {
         self.put("\x1b[?2004h\x1b[?2031h\x1b[?1004h");
     }
 
-    /// The alternate screen and the mouse, where they are wanted.
+    /// Switches to the alternate screen and enables the mouse, if fullscreen.
     pub(super) fn enter(&mut self) {
         if self.renderer == Renderer::Fullscreen {
             self.put("\x1b[?1049h\x1b[2J\x1b[H\x1b[?1000h\x1b[?1002h\x1b[?1003h\x1b[?1006h\x1b[?25l");
         }
     }
 
-    /// Asks the terminal who it is; nobody waits for the answers.
+    /// Queries the terminal's identity; nothing waits for the answer.
     pub(super) fn ask(&mut self) {
         self.put("\x1b[>0q\x1b[?u\x1b]7501;?\x07\x1b[c");
     }
 
-    /// The terminal knows the kitty keyboard protocol: it is used (flags 5, measured).
+    /// The terminal supports the kitty keyboard protocol: enables it (flags 5, measured).
     pub(super) fn use_kitty(&mut self) {
         self.put("\x1b[<u\x1b[>5u\x1b[>4;2m");
     }
 
-    /// The window's title.
+    /// Sets the window title.
     pub(super) fn title(&mut self, title: &str) {
         self.put(&format!("\x1b]0;{title}\x07"));
     }
 
-    /// Everything back, as a clean end leaves it.
+    /// Resets everything, as a clean exit does.
     pub(super) fn end(&mut self) {
         const UNDO: &str = "\x1b(B\x0f\x1b[?1016l\x1b[?1006l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?7h\x1b[?25h\x1b7\x1b[r\x1b8";
         self.put("\x1b[?1006l\x1b[?1003l\x1b[?1002l\x1b[?1000l");
@@ -112,7 +110,7 @@ impl AgentScreen {
         self.drawn = Block::default();
     }
 
-    /// Modes off for a stop (Ctrl+Z).
+    /// Resets modes for a stop (Ctrl+Z).
     pub(super) fn suspend(&mut self) {
         if self.renderer == Renderer::Fullscreen {
             self.put("\x1b[?1049l");
@@ -126,7 +124,7 @@ impl AgentScreen {
         self.drawn = Block::default();
     }
 
-    /// Modes on again after a stop; the next draw draws all.
+    /// Sets modes again after a stop; the next draw draws everything.
     pub(super) fn resume(&mut self, size: (usize, usize)) {
         (self.cols, self.rows) = size;
         self.put("\x1b[?2004h\x1b[?2031h\x1b[?1004h\x1b[?25l");
@@ -134,7 +132,7 @@ impl AgentScreen {
         self.repaint();
     }
 
-    /// Another size: all is drawn again.
+    /// Takes another size, and redraws everything.
     pub(super) fn resized(&mut self, size: (usize, usize)) {
         (self.cols, self.rows) = size;
         if self.renderer == Renderer::Fullscreen {
@@ -167,7 +165,7 @@ impl AgentScreen {
 
     /// Draws what changed.
     pub(super) fn draw(&mut self, mut block: Block) {
-        // A block taller than the screen cannot be redrawn in place: its top is left out.
+        // A block that is taller than the screen cannot be redrawn in place: its top is left out.
         let over = block.rows.len().saturating_sub(self.rows.saturating_sub(1).max(1));
         block.rows.drain(..over);
         block.cursor = block.cursor.saturating_sub(over);
@@ -211,7 +209,7 @@ impl AgentScreen {
         let mut text = String::new();
         for (n, row) in frame.rows.iter().enumerate() {
             if self.drawn.rows.get(n) != Some(row) {
-                // Erased first: after a full row the cursor still stands on its last column.
+                // Erased first: after a full row the cursor is still on its last column.
                 text.push_str(&format!("\x1b[{};1H\x1b[2K{row}", n + 1));
             }
         }
@@ -222,7 +220,7 @@ impl AgentScreen {
         self.drawn = frame;
     }
 
-    /// Inline: the cursor goes to the beginning of the row below the block.
+    /// Inline: moves the cursor to the start of the row below the block.
     fn below(&mut self) {
         let down = self.drawn.rows.len().saturating_sub(1 + self.drawn.cursor);
         let text = if down > 0 { format!("\x1b[{down}B\r") } else { "\r".to_owned() };
@@ -232,7 +230,6 @@ impl AgentScreen {
         }
     }
 
-    /// Bytes as they are.
     pub(super) fn put(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
     }
@@ -263,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn fullscreen_draws_changed_rows_only_and_leaves_as_it_came() {
+    fn fullscreen_draws_only_changed_rows_and_restores_the_terminal() {
         let mut screen = AgentScreen::new(Renderer::Fullscreen, (80, 3));
         screen.begin();
         screen.enter();

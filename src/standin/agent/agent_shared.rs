@@ -1,61 +1,61 @@
-//! What the threads of one agent share: its settings, its files, its queue, and the way to the screen.
+//! What the threads of one agent share: settings, files, the queue, and the channel to the loop.
 
 use std::collections::VecDeque;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process;
-use std::sync::Mutex;
 use std::sync::mpsc::Sender;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::agent_files::World;
+use super::agent_files::AgentDirs;
 use super::children::Children;
 use super::hook_outcome::{self, HookPlace, HooksOutcome};
 use super::hook_settings::Hooks;
-use super::lock;
 use super::model_client::{Cancel, ModelClient};
 use super::options::{AgentPermissionMode, Options, VERSION};
 use super::presence::{AgentPresence, Presence};
 use super::transcript::{Chain, TranscriptOutput};
 
-/// Longest text that one hook may give to the model, in UTF-16 units (measured: 10,000 whole, 10,001 not).
+/// The longest text that one hook may pass to the model, in UTF-16 units (measured: 10,000 passes, 10,001
+/// does not).
 const MAX_CONTEXT: usize = 10_000;
 
 /// A prompt on its way to the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AgentPrompt {
-    /// What hooks, transcript and model get: long pastes are wrapped.
+    /// The text for hooks, transcript and model: long pastes are wrapped.
     pub(super) text: String,
-    /// What the screen shows.
+    /// The text on the screen.
     pub(super) shown: String,
-    /// What UserPromptSubmit hooks added, when they have run already (a queued prompt).
+    /// Contexts of UserPromptSubmit hooks that have already run (for a queued prompt).
     pub(super) contexts: Vec<String>,
 }
 
-/// Something to stand in the conversation on the screen.
+/// An item of the conversation on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum ConversationItem {
     Prompt(String),
-    /// Words of the model.
+    /// The model's text.
     Text(String),
     /// A tool call: `Bash(ls)`.
     Tool(String),
-    /// What came of it, or a remark that belongs to what stands above.
+    /// The result of a tool, or a comment on the item above.
     Result(String),
-    /// A line of the program's own.
+    /// A message of the program.
     Notice(String),
 }
 
-/// How a person or a hook answered a permission question.
+/// The answer of a person or a hook to a permission question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PermissionAnswer {
     /// This once.
     Yes,
-    /// From now on without asking.
+    /// This and everything else in this run.
     Always,
     No,
 }
@@ -64,92 +64,82 @@ pub(super) enum PermissionAnswer {
 pub(super) struct PermissionQuestion {
     pub(super) tool: String,
     pub(super) input: Value,
-    /// Where the answer goes.
     pub(super) reply: Sender<PermissionAnswer>,
 }
 
-/// What reaches the loop that owns the terminal.
+/// An event for the loop that owns the terminal.
 pub(super) enum AgentEvent {
     Signal(i32),
-    Show(Shown),
-    /// Ask this; at most one question is open.
+    Show(ConversationItem),
+    /// Ask this question; at most one is open.
     Ask(PermissionQuestion),
-    /// The open question was answered elsewhere (by a hook).
+    /// A hook answered the open question.
     Answered,
-    /// The queue of prompts changed.
+    /// The queue of prompts has changed.
     Queue,
-    /// Put this back into the prompt box: a hook blocked it.
+    /// A hook blocked this prompt: put it back into the box.
     PutBack(String),
-    /// A new conversation: the screen is cleared.
+    /// A new conversation: clear the screen.
     Cleared,
-    /// The engine has done what it was told.
+    /// The engine has carried out its command.
     Idle,
 }
 
-/// The way to the loop: an event, and a byte that ends its `poll`.
-pub(super) struct Post {
+/// Sends events to the loop, and wakes its `poll` with a byte.
+pub(super) struct EventSender {
     sender: Mutex<Sender<AgentEvent>>,
     wake: Mutex<UnixStream>,
 }
 
-impl Post {
-    /// `wake` is written to after each event.
-    pub(super) fn new(sender: Sender<AgentEvent>, wake: UnixStream) -> Post {
-        Post { sender: Mutex::new(sender), wake: Mutex::new(wake) }
+impl EventSender {
+    pub(super) fn new(sender: Sender<AgentEvent>, wake: UnixStream) -> EventSender {
+        EventSender { sender: Mutex::new(sender), wake: Mutex::new(wake) }
     }
 
-    /// Sends an event. When nobody listens any more it is lost, which is right.
+    /// Sends an event; it is lost if nobody receives events any more.
     pub(super) fn send(&self, event: AgentEvent) {
         let _ = lock(&self.sender).send(event);
-        // The stream does not block: when it is full the loop is awake anyway.
+        // Non-blocking: if the stream is full, the loop is awake anyway.
         let _ = lock(&self.wake).write(&[0]);
     }
 }
 
-/// What changes while the agent runs.
-pub(super) struct Live {
-    /// Id of the conversation.
+/// State that changes while the agent runs.
+pub(super) struct AgentState {
+    /// The id of the conversation.
     pub(super) session: String,
-    /// The newest prompt.
+    /// The id of the newest prompt.
     pub(super) prompt_id: Option<String>,
-    /// The permission mode; `Always` switches asking off by `granted`.
+    /// The permission mode. `Always` sets `granted` instead.
     pub(super) mode: AgentPermissionMode,
-    /// A person said yes to everything of this run.
+    /// Whether a person has allowed everything in this run.
     pub(super) granted: bool,
-    /// Whether Shift+Tab comes by the widest mode.
+    /// Whether Shift+Tab reaches the mode that asks nothing.
     pub(super) may_bypass: bool,
-    /// Where commands run and hooks say that it works: a `cd` in a command stays, as in the real program.
+    /// The directory in which commands run and that hooks get: a `cd` in a command is kept, as in the real
+    /// program.
     pub(super) place: PathBuf,
 }
 
-/// Everything that the threads share.
 pub(super) struct AgentShared {
-    /// The command line.
     pub(super) options: Options,
-    /// Where files are.
-    pub(super) world: World,
-    /// Which hooks there are.
+    pub(super) world: AgentDirs,
     pub(super) hooks: Hooks,
-    /// How to reach the model.
     pub(super) client: ModelClient,
-    /// Processes that are alive.
+    /// The running processes.
     pub(super) children: Children,
-    /// Ends what the turn is doing.
+    /// Ends the current turn.
     pub(super) cancel: Cancel,
-    /// The transcript file.
     pub(super) transcript: TranscriptOutput,
-    /// The sessions file.
     pub(super) presence: Mutex<Presence>,
-    /// Prompts that wait for the running turn.
+    /// Prompts that wait for the running turn to end.
     pub(super) queue: Mutex<VecDeque<AgentPrompt>>,
-    pub(super) live: Mutex<Live>,
-    /// Makes transcript lines.
+    pub(super) live: Mutex<AgentState>,
     pub(super) chain: Mutex<Chain>,
-    /// The way to the loop.
-    pub(super) post: Post,
+    pub(super) post: EventSender,
 }
 
-/// Whether a payload belongs to a turn, and so names the permission mode.
+/// Whether a payload belongs to a turn, and so includes the permission mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PayloadScope {
     Turn,
@@ -158,7 +148,7 @@ pub(super) enum PayloadScope {
 }
 
 impl AgentShared {
-    /// Runs the hooks of an event. `subject` is what matchers look at. Contexts come back cut to the limit.
+    /// Runs the hooks of an event. `subject` is compared with the matchers. Contexts are cut to the limit.
     pub(super) fn fire(&self, event: &str, scope: PayloadScope, subject: &str, extra: Value) -> HooksOutcome {
         let hooks = self.hooks.matching(event, subject);
         if hooks.is_empty() {
@@ -176,7 +166,7 @@ impl AgentShared {
         outcome.contexts = outcome.contexts.into_iter().map(|text| self.fitted(event, text)).collect();
         let name = if subject.is_empty() { event.to_owned() } else { format!("{event}:{subject}") };
         for text in &outcome.messages {
-            self.show(Shown::Result(format!("{name} says: {text}")));
+            self.show(ConversationItem::Result(format!("{name} says: {text}")));
         }
         outcome
     }
@@ -200,7 +190,8 @@ impl AgentShared {
         Value::Object(payload)
     }
 
-    /// What children see besides the inherited environment. `who` is `harness` for hooks, `agent` for tools.
+    /// The variables that children get besides the inherited environment. `who` is `harness` for hooks,
+    /// `agent` for tools.
     pub(super) fn environment(&self, who: &str, event: &str) -> Vec<(String, String)> {
         let session = lock(&self.live).session.clone();
         let pid = process::id().to_string();
@@ -237,8 +228,7 @@ impl AgentShared {
         env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// A text over the limit is kept in a file, and the model gets its beginning and the file's name
-    /// (measured).
+    /// Saves a text over the limit to a file; the model gets its start and the file's name (measured).
     fn fitted(&self, event: &str, text: String) -> String {
         if text.encode_utf16().count() <= MAX_CONTEXT {
             return text;
@@ -282,16 +272,16 @@ impl AgentShared {
         }
     }
 
-    /// Says what the agent is doing.
+    /// Publishes the agent's status.
     pub(super) fn status(&self, status: AgentPresence) {
         lock(&self.presence).status(status);
     }
 
-    pub(super) fn show(&self, shown: Shown) {
+    pub(super) fn show(&self, shown: ConversationItem) {
         self.post.send(AgentEvent::Show(shown));
     }
 
-    /// A person presses Ctrl+C or Esc, or the agent ends: whatever runs is ended.
+    /// Ends whatever runs, because a person pressed Ctrl+C or Esc, or the agent ends.
     pub(super) fn interrupt(&self) {
         self.cancel.trip();
         self.children.kill_all();
@@ -301,4 +291,9 @@ impl AgentShared {
 fn session_end_limit() -> Duration {
     let ms = std::env::var("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS").ok().and_then(|v| v.parse().ok());
     Duration::from_millis(ms.unwrap_or(3000))
+}
+
+/// Locks, even if a thread panicked while it held the lock: the content is still usable.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

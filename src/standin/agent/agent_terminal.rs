@@ -8,23 +8,24 @@ use nix::sys::termios::{self, InputFlags, LocalFlags, SetArg, Termios};
 use nix::unistd::{getpid, read};
 use rustix::termios::tcgetwinsize;
 
-/// The terminal on standard input, and how it was found.
+/// The terminal on standard input, and its original modes.
 pub(super) struct AgentTerminal {
     found: Termios,
 }
 
 impl AgentTerminal {
-    /// Switches to raw mode. Output processing stays on, as in the real program (measured: iflag 0, lflag 0).
+    /// Switches to raw mode. Output processing stays on, as in the real program (measured: iflag 0, lflag
+    /// 0).
     ///
     /// # Errors
-    /// Standard input is no terminal.
+    /// When standard input is not a terminal.
     pub(super) fn raw() -> io::Result<AgentTerminal> {
         let terminal = AgentTerminal { found: termios::tcgetattr(io::stdin())? };
         terminal.raw_again();
         Ok(terminal)
     }
 
-    /// Raw mode again, after it was stopped.
+    /// Switches to raw mode again after a stop.
     pub(super) fn raw_again(&self) {
         let mut raw = self.found.clone();
         raw.input_flags = InputFlags::empty();
@@ -32,12 +33,12 @@ impl AgentTerminal {
         let _ = termios::tcsetattr(io::stdin(), SetArg::TCSANOW, &raw);
     }
 
-    /// As it was found.
+    /// Restores the original modes.
     pub(super) fn restore(&self) {
         let _ = termios::tcsetattr(io::stdin(), SetArg::TCSANOW, &self.found);
     }
 
-    /// Columns and rows; 80x24 when the terminal says nothing of use.
+    /// Columns and rows; 80x24 if the terminal does not report a usable size.
     pub(super) fn size(&self) -> (usize, usize) {
         match tcgetwinsize(io::stdin()) {
             Ok(size) if size.ws_row > 0 && size.ws_col > 0 => {
@@ -47,7 +48,7 @@ impl AgentTerminal {
         }
     }
 
-    /// Reads what is there; `None` when the terminal is gone.
+    /// Reads available bytes; `None` if the terminal is gone.
     pub(super) fn read(&self) -> Option<Vec<u8>> {
         let mut bytes = vec![0; 65536];
         match read(io::stdin().as_fd(), &mut bytes) {
@@ -61,7 +62,7 @@ impl AgentTerminal {
         }
     }
 
-    /// Writes; a terminal that is gone is noticed when reading.
+    /// Writes; a terminal that is gone is detected when reading.
     pub(super) fn write(&self, bytes: &[u8]) {
         let mut out = io::stdout().lock();
         let _ = out.write_all(bytes).and_then(|()| out.flush());

@@ -1,7 +1,7 @@
-//! The loop that owns the terminal: keys in, screen out, signals, and the orderly end.
+//! The loop that owns the terminal: keys in, screen out, signals, and a clean exit.
 //!
-//! One `poll` over the terminal and a wake-up stream; the engine works in its own thread and sends events.
-//! Which key does what is as measured on 2.1.329.
+//! One `poll` over the terminal and a wake-up stream; the engine runs in its own thread and sends events.
+//! The keys work as measured on 2.1.329.
 
 mod agent_keys;
 
@@ -19,49 +19,48 @@ use serde_json::json;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
 use super::agent_draft::AgentDraft;
-use super::agent_drawing::{self, Bottom};
+use super::agent_drawing::{self, BottomView};
 use super::agent_input::Decoder;
 use super::agent_screen::{AgentScreen, Block};
+use super::agent_shared::lock;
 use super::agent_shared::{AgentEvent, AgentShared, PayloadScope, PermissionQuestion};
 use super::agent_terminal::AgentTerminal;
 use super::engine::{Command, Engine};
-use super::lock;
 use super::presence::AgentPresence;
 
 /// How long a first Ctrl+C or Ctrl+D waits for a second (measured: 0.75 s exits, 0.9 s does not).
 const TWICE: Duration = Duration::from_millis(800);
-/// After this long without more bytes, ESC is the key.
+/// After this long without more bytes, ESC is the Escape key.
 const ESCAPE: Duration = Duration::from_millis(50);
-/// The terminal is asked who it is so long after the first frame.
+/// How long after the first frame the terminal is queried.
 const ASK_AFTER: Duration = Duration::from_millis(140);
-/// A busy frame, and a busy title (measured: about 0.96 s).
+/// The durations of a busy frame and of a busy title (measured: about 0.96 s).
 const FRAME: Duration = Duration::from_millis(120);
 const TITLE: Duration = Duration::from_millis(960);
 
-/// What a first press waits for.
+/// What a first press does when it is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PendingSecondPress {
     Interrupt,
     EndOfInput,
 }
 
-/// The agent as a person sees it.
 pub(super) struct App {
     shared: Arc<AgentShared>,
     terminal: AgentTerminal,
     screen: AgentScreen,
     commands: Sender<Command>,
-    /// Taken when the conversation begins: not before the directory is trusted.
+    /// Taken when the conversation begins, which needs a trusted directory.
     orders: Option<Receiver<Command>>,
     events: Receiver<AgentEvent>,
     wake: UnixStream,
     decoder: Decoder,
     draft: AgentDraft,
-    /// Things the engine was told and has not done.
+    /// How many commands the engine has not finished.
     running: usize,
     since: Instant,
     question: Option<PermissionQuestion>,
-    /// The option chosen in an open dialog.
+    /// The selected option of an open dialog.
     chosen: usize,
     twice: Option<(PendingSecondPress, Instant)>,
     ask_at: Option<Instant>,
@@ -72,26 +71,23 @@ pub(super) struct App {
     exit: Option<i32>,
 }
 
-/// What the loop is made of.
 pub(super) struct Parts {
-    /// What the threads share.
     pub(super) shared: Arc<AgentShared>,
-    /// In raw mode already.
+    /// The terminal, already in raw mode.
     pub(super) terminal: AgentTerminal,
-    /// Nothing is drawn on it yet.
+    /// The screen, before anything is drawn.
     pub(super) screen: AgentScreen,
-    /// To the engine.
+    /// Commands to the engine.
     pub(super) commands: Sender<Command>,
-    /// The engine's end of them.
+    /// The engine's end of that channel.
     pub(super) orders: Receiver<Command>,
-    /// From the engine and the signals.
+    /// Events of the engine and signals.
     pub(super) events: Receiver<AgentEvent>,
     /// Readable when there are events.
     pub(super) wake: UnixStream,
 }
 
 impl App {
-    /// The loop, before anything is drawn.
     pub(super) fn new(parts: Parts) -> App {
         App {
             shared: parts.shared,
@@ -136,7 +132,7 @@ impl App {
         }
     }
 
-    /// The conversation begins.
+    /// Starts the conversation.
     fn begin(&mut self) {
         let Some(orders) = self.orders.take() else { return };
         let session = lock(&self.shared.live).session.clone();
@@ -182,7 +178,8 @@ impl App {
                     let keys = self.decoder.feed(&bytes);
                     self.keys(keys);
                 }
-                // The other side of the terminal was closed: an end like any other (measured: code 0).
+                // The other side of the terminal was closed, which ends the agent normally (measured: code
+                // 0).
                 None => self.finish("other", 0),
             }
         } else if escape.is_some() && polled == Ok(0) {
@@ -249,7 +246,7 @@ impl App {
         }
     }
 
-    /// Queued prompts that no turn took become turns of their own.
+    /// Queued prompts that no turn took get turns of their own.
     fn drain(&mut self) {
         if self.running == 0 && !lock(&self.shared.queue).is_empty() {
             self.order(Command::Drain);
@@ -303,7 +300,7 @@ impl App {
             });
             let spent = self.since.elapsed();
             let frame = usize::try_from(spent.as_millis() / FRAME.as_millis()).unwrap_or(0);
-            agent_drawing::bottom(&Bottom {
+            agent_drawing::bottom(&BottomView {
                 cols,
                 draft: &self.draft,
                 mode: lock(&self.shared.live).mode,
@@ -323,7 +320,7 @@ impl App {
         }
     }
 
-    /// The orderly end: children, hooks, transcript, screen, terminal, files.
+    /// A clean exit: children, hooks, transcript, screen, terminal, files.
     fn finish(&mut self, reason: &str, code: i32) {
         if self.exit.is_some() {
             return;

@@ -1,5 +1,4 @@
-//! The tools of one answer: run one after another, with their hooks, their permission questions and their
-//! results.
+//! Runs the tools of one answer one after another, with their hooks, permission questions and results.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -9,26 +8,26 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::agent_shared::lock;
 use super::agent_shared::{
-    AgentEvent, AgentShared, PayloadScope, PermissionAnswer, PermissionQuestion, Shown,
+    AgentEvent, AgentShared, ConversationItem, PayloadScope, PermissionAnswer, PermissionQuestion,
 };
 use super::engine::Engine;
 use super::hook_outcome::Permission;
-use super::lock;
 use super::model_client::ModelMessage;
 use super::options::AgentPermissionMode;
 use super::presence::AgentPresence;
 use super::resumed_history;
-use super::tools::{self, Bench, ToolRun};
+use super::tools::{self, ToolContext, ToolRun};
 use super::transcript::now;
 use super::turn::TurnEnd;
 
-/// What the model is told about a tool that a person refused.
+/// The result for the model when a person refused a tool.
 const REFUSED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. \
                        if it was a file edit, the new_string was NOT written to the file). STOP what you are \
                        doing and wait for the user to tell you how to proceed.";
 
-/// How long a permission question stands before the Notification hook is told (measured: about 6 s).
+/// How long a permission question is open before the Notification hook runs (measured: about 6 s).
 const NOTIFY_AFTER: Duration = Duration::from_secs(6);
 
 /// One call of a tool.
@@ -36,7 +35,7 @@ struct BatchCall {
     id: String,
     name: String,
     input: Value,
-    /// The transcript line that it came in.
+    /// The id of its transcript line.
     line: String,
 }
 
@@ -48,7 +47,8 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Writes the answer's lines (one a block, all with the same message id and usage) and takes its calls.
+    /// Writes the answer's lines (one per block, all with the same message id and usage) and collects its
+    /// calls.
     pub(super) fn new(engine: &Engine, answer: &ModelMessage) -> Batch {
         let shared = Arc::clone(&engine.shared);
         let mut calls = Vec::new();
@@ -75,12 +75,12 @@ impl Batch {
         Batch { shared, calls, results: Vec::new() }
     }
 
-    /// Whether the model asked for no tool.
+    /// Whether the model called no tool.
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
-    /// Runs the calls. `None`: the next request is due.
+    /// Runs the calls; `None` if the turn continues.
     pub(super) fn run(&mut self, engine: &mut Engine) -> Option<TurnEnd> {
         let calls = std::mem::take(&mut self.calls);
         let mut end = None;
@@ -103,7 +103,7 @@ impl Batch {
         end
     }
 
-    /// One call, from PreToolUse to its result line.
+    /// Runs one call, from PreToolUse to its result line.
     fn call(&mut self, call: &BatchCall) -> Option<TurnEnd> {
         if !tools::is_known(&call.name) {
             let mut done = ToolRun::failed(format!("No such tool available: {}", call.name));
@@ -121,7 +121,7 @@ impl Batch {
             ["command", "file_path", "subject"].iter().find_map(|k| call.input[*k].as_str()).unwrap_or("");
         let here = format!("{}/", self.shared.world.cwd.display());
         let subject = subject.strip_prefix(&here).unwrap_or(subject);
-        self.shared.show(Shown::Tool(format!("{}({subject})", call.name)));
+        self.shared.show(ConversationItem::Tool(format!("{}({subject})", call.name)));
         if let Some(reason) = denied {
             self.result(call, ToolRun::failed(reason));
             return None;
@@ -140,9 +140,9 @@ impl Batch {
         };
         let env = self.shared.environment("agent", "");
         let left = self.shared.transcript.path().with_extension("cwd");
-        // The transcript's first line may not be written yet.
+        // The directory may not exist yet, because the transcript's first line is not written.
         let _ = left.parent().map(std::fs::create_dir_all);
-        let bench = Bench {
+        let bench = ToolContext {
             cwd: &place,
             left: &left,
             tasks: self.shared.world.tasks_dir(&session),
@@ -166,7 +166,7 @@ impl Batch {
         })
     }
 
-    /// Runs PostToolUse or PostToolUseFailure; what they say to the model goes into the result.
+    /// Runs PostToolUse or PostToolUseFailure; their texts for the model are added to the result.
     fn used(&self, call: &BatchCall, mut about: Value, done: &mut ToolRun, took: Duration) {
         about["duration_ms"] = json!(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let event = if done.failed { "PostToolUseFailure" } else { "PostToolUse" };
@@ -235,7 +235,7 @@ impl Batch {
                     });
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
-                // The person's side went without an answer: the agent ends.
+                // The loop has ended: the agent exits.
                 Err(mpsc::RecvTimeoutError::Disconnected) => break PermissionAnswer::No,
             }
         };
@@ -247,7 +247,7 @@ impl Batch {
         answer != PermissionAnswer::No
     }
 
-    /// PostToolBatch: all results are made, the next request has not been sent.
+    /// Runs PostToolBatch: all results exist, and the next request was not sent yet.
     fn after(&mut self, calls: &[BatchCall]) -> Option<TurnEnd> {
         let told: Vec<Value> = calls
             .iter()
@@ -274,10 +274,10 @@ impl Batch {
     fn stopped(&self, event: &str, reason: &str) {
         self.shared.attach(json!({"type": "hook_stopped_continuation", "message": reason, "hookName": event,
             "toolUseID": format!("hook-{}", Uuid::new_v4()), "hookEvent": event}));
-        self.shared.show(Shown::Result(format!("{event} hook stopped Claude\n{reason}")));
+        self.shared.show(ConversationItem::Result(format!("{event} hook stopped Claude\n{reason}")));
     }
 
-    /// Prompts that were typed meanwhile go to the model with the results.
+    /// Sends prompts that were typed meanwhile to the model, together with the results.
     fn take_queue(&mut self) {
         let prompts: Vec<_> = lock(&self.shared.queue).drain(..).collect();
         for prompt in prompts {
@@ -294,7 +294,7 @@ impl Batch {
                  continue this turn.",
                 prompt.text
             ));
-            self.shared.show(Shown::Prompt(prompt.shown));
+            self.shared.show(ConversationItem::Prompt(prompt.shown));
             self.shared.post.send(AgentEvent::Queue);
         }
     }
@@ -306,7 +306,7 @@ impl Batch {
         );
     }
 
-    /// Writes a result down for the transcript, the model and the screen.
+    /// Adds a result to the transcript, the model's messages and the screen.
     fn result(&mut self, call: &BatchCall, done: ToolRun) {
         let block = json!({"tool_use_id": call.id, "type": "tool_result", "content": done.content,
             "is_error": done.failed});
@@ -317,7 +317,7 @@ impl Batch {
             "toolUseResult": done.result, "sourceToolAssistantUUID": call.line}),
         );
         if done.content != REFUSED {
-            self.shared.show(Shown::Result(done.content));
+            self.shared.show(ConversationItem::Result(done.content));
         }
         self.results.push(block);
     }

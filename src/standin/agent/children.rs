@@ -1,8 +1,8 @@
 //! Processes that the stand-in agent starts: commands of the Bash tool, and hooks.
 //!
-//! Each leads a session of its own without a terminal, as with the real program (measured). What is still
-//! alive is remembered, so that an interrupt or the agent's end can kill it. Output goes to unlinked files,
-//! not pipes: a grandchild that keeps the output open must not keep the agent waiting.
+//! Each leads a session of its own without a terminal, as with the real program (measured). Running ones
+//! are recorded, so that an interrupt or the agent's end can kill them. Output goes to unlinked files, not
+//! pipes: a grandchild that keeps the output open must not keep the agent waiting.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -16,35 +16,35 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::lock;
+use super::agent_shared::lock;
 use crate::sys::process::lead_session;
 
-/// Most bytes of output that are kept.
+/// How much output is kept, in bytes.
 const MAX_OUTPUT: u64 = 1024 * 1024;
 
-/// How a child ended and what it wrote.
+/// The result of a child.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Finished {
-    /// Exit code; 128 + n when signal n ended it.
+pub(super) struct ChildResult {
+    /// The exit code; 128 + n if signal n ended it.
     pub(super) code: i32,
-    /// What it wrote to its output, cut to 1 MiB.
+    /// Its output, cut to 1 MiB.
     pub(super) stdout: String,
-    /// What it wrote to its error output; empty when both were joined.
+    /// Its error output; empty if both were joined.
     pub(super) stderr: String,
-    /// Whether it was killed because its time was over.
+    /// Whether it was killed because of a timeout.
     pub(super) timed_out: bool,
 }
 
 /// Where the error output goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Errors {
-    /// Into the output, in the order written, as a terminal would show it.
+pub(super) enum StderrMode {
+    /// To the output, in the order of writing, as on a terminal.
     Joined,
-    /// Kept apart.
+    /// Kept separate.
     Apart,
 }
 
-/// The children that are alive now, by process group.
+/// The running children, by process group.
 #[derive(Debug, Default)]
 pub(super) struct Children(Mutex<BTreeSet<i32>>);
 
@@ -52,21 +52,21 @@ impl Children {
     /// Runs a command to its end, or to `limit`.
     ///
     /// # Errors
-    /// It could not be started, or no temporary file could be made.
+    /// When it cannot be started, or no temporary file can be created.
     pub(super) fn run(
         &self,
         command: &mut Command,
         input: &[u8],
-        errors: Errors,
+        errors: StderrMode,
         limit: Duration,
-    ) -> io::Result<Finished> {
+    ) -> io::Result<ChildResult> {
         let mut stdin = tempfile::tempfile()?;
         stdin.write_all(input)?;
         stdin.rewind()?;
         let mut out = tempfile::tempfile()?;
         let mut err = match errors {
-            Errors::Joined => out.try_clone()?,
-            Errors::Apart => tempfile::tempfile()?,
+            StderrMode::Joined => out.try_clone()?,
+            StderrMode::Apart => tempfile::tempfile()?,
         };
         command.stdin(stdin).stdout(Stdio::from(out.try_clone()?)).stderr(Stdio::from(err.try_clone()?));
         lead_session(command);
@@ -76,11 +76,11 @@ impl Children {
         let waited = wait(&mut child, limit);
         lock(&self.0).remove(&group);
         let (status, timed_out) = waited?;
-        let stderr = if errors == Errors::Joined { String::new() } else { contents(&mut err)? };
-        Ok(Finished { code: code(status), stdout: contents(&mut out)?, stderr, timed_out })
+        let stderr = if errors == StderrMode::Joined { String::new() } else { contents(&mut err)? };
+        Ok(ChildResult { code: code(status), stdout: contents(&mut out)?, stderr, timed_out })
     }
 
-    /// Ends everything that is alive: SIGTERM, and SIGKILL for what is left 0.2 s later.
+    /// Ends all running children: SIGTERM, and SIGKILL 0.2 s later for the rest.
     pub(super) fn kill_all(&self) {
         let groups: Vec<i32> = lock(&self.0).iter().copied().collect();
         for group in &groups {
@@ -138,11 +138,11 @@ mod tests {
     fn input_output_and_code_come_through() {
         let children = Children::default();
         let done = children
-            .run(&mut sh("cat; echo e >&2; exit 4"), b"in\n", Errors::Apart, Duration::from_secs(20))
+            .run(&mut sh("cat; echo e >&2; exit 4"), b"in\n", StderrMode::Apart, Duration::from_secs(20))
             .unwrap();
         assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (4, "in\n", "e\n"));
         let done = children
-            .run(&mut sh("echo a; echo b >&2; echo c"), b"", Errors::Joined, Duration::from_secs(20))
+            .run(&mut sh("echo a; echo b >&2; echo c"), b"", StderrMode::Joined, Duration::from_secs(20))
             .unwrap();
         assert_eq!(done.stdout, "a\nb\nc\n");
     }
@@ -151,21 +151,24 @@ mod tests {
     fn a_grandchild_that_keeps_the_output_is_not_waited_for() {
         let children = Children::default();
         let begun = Instant::now();
-        children.run(&mut sh("sleep 20 & echo up"), b"", Errors::Joined, Duration::from_secs(60)).unwrap();
+        children
+            .run(&mut sh("sleep 20 & echo up"), b"", StderrMode::Joined, Duration::from_secs(60))
+            .unwrap();
         assert!(begun.elapsed() < Duration::from_secs(15));
     }
 
     #[test]
     fn a_child_is_killed_when_its_time_is_over_or_all_are() {
         let children = Arc::new(Children::default());
-        let done = children.run(&mut sh("sleep 600"), b"", Errors::Apart, Duration::from_millis(20)).unwrap();
+        let done =
+            children.run(&mut sh("sleep 600"), b"", StderrMode::Apart, Duration::from_millis(20)).unwrap();
         assert!(done.timed_out);
         let other = Arc::clone(&children);
         let thread = thread::spawn(move || {
             other.run(
                 &mut sh("trap '' TERM; while :; do sleep 600; done"),
                 b"",
-                Errors::Apart,
+                StderrMode::Apart,
                 Duration::from_secs(600),
             )
         });

@@ -1,7 +1,7 @@
-//! The conversation: what the agent does with a prompt, `/clear` and `/compact`, one thing after another.
+//! The conversation: prompts, `/clear` and `/compact`, one after another.
 //!
-//! The engine runs in a thread of its own and is told what to do by the loop that owns the terminal. A turn
-//! is in `turn`; here is everything around turns.
+//! The engine runs in a thread of its own and gets commands from the loop that owns the terminal. `turn`
+//! has a single turn; this file has the rest.
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -9,8 +9,8 @@ use std::sync::mpsc::Receiver;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::agent_shared::{AgentEvent, AgentPrompt, AgentShared, PayloadScope, Shown};
-use super::lock;
+use super::agent_shared::lock;
+use super::agent_shared::{AgentEvent, AgentPrompt, AgentShared, ConversationItem, PayloadScope};
 use super::options::AgentBegin;
 use super::resumed_history::{self, reminder};
 use super::tools;
@@ -28,35 +28,33 @@ pub(super) enum Command {
     Compact(String),
 }
 
-/// How a prompt came.
+/// The source of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PromptSource {
-    /// Submitted while idle: its hooks have not run.
+    /// Submitted while the agent was idle: its hooks have not run.
     Typed,
-    /// Out of the queue: its hooks have run.
+    /// From the queue: its hooks have run.
     Queued,
 }
 
-/// The conversation and what is needed to go on with it.
+/// The conversation and its state.
 pub(super) struct Engine {
-    /// What the threads share.
     pub(super) shared: Arc<AgentShared>,
-    /// As the API takes them.
+    /// The messages in the form of the API.
     pub(super) messages: Vec<Value>,
-    /// What SessionStart hooks told the model; stands before the next prompt.
+    /// Contexts of SessionStart hooks, which precede the next prompt.
     pub(super) contexts: Vec<Value>,
-    /// Requests made by this process.
+    /// How many requests this process has sent.
     pub(super) requests: usize,
-    /// Prompts of this conversation.
+    /// How many prompts this conversation has.
     pub(super) prompts: usize,
-    /// The last words of the model.
+    /// The last text of the model.
     pub(super) last_text: String,
     /// Whether the last turn ended in an API error.
     pub(super) failed: bool,
 }
 
 impl Engine {
-    /// The engine of a conversation that has no prompt yet.
     pub(super) fn new(shared: Arc<AgentShared>) -> Engine {
         Engine {
             shared,
@@ -69,7 +67,7 @@ impl Engine {
         }
     }
 
-    /// Begins or resumes the conversation, then carries out commands until their channel is closed.
+    /// Begins or resumes the conversation, then carries out commands until the channel is closed.
     pub(super) fn run(mut self, commands: &Receiver<Command>) {
         self.start();
         for command in commands {
@@ -94,7 +92,7 @@ impl Engine {
         Some(prompt)
     }
 
-    /// Reads the conversation to go on with, if any, and runs the SessionStart hooks.
+    /// Loads a resumed conversation, and runs the SessionStart hooks.
     pub(super) fn start(&mut self) {
         if self.shared.options.begin == AgentBegin::New(None)
             || matches!(self.shared.options.begin, AgentBegin::New(Some(_)))
@@ -109,7 +107,11 @@ impl Engine {
             for text in texts.filter(|t| !t.starts_with("<system-reminder>")) {
                 let mine = message["role"] == "user";
                 let text = text.to_owned();
-                self.shared.show(if mine { Shown::Prompt(text) } else { Shown::Text(text) });
+                self.shared.show(if mine {
+                    ConversationItem::Prompt(text)
+                } else {
+                    ConversationItem::Text(text)
+                });
             }
         }
         self.shared.transcript.open();
@@ -130,7 +132,7 @@ impl Engine {
         }
     }
 
-    /// `/clear`: another conversation in the same process.
+    /// `/clear`: starts another conversation in the same process.
     fn clear(&mut self) {
         let shared = Arc::clone(&self.shared);
         lock(&shared.live).prompt_id = Some(Uuid::new_v4().to_string());
@@ -150,7 +152,7 @@ impl Engine {
         shared.transcript.open();
     }
 
-    /// The lines that a slash command leaves.
+    /// The transcript lines of a slash command.
     fn local_command(&self, name: &str, output: &str) {
         let caveat = "<local-command-caveat>The command below was run directly in Claude Code, not sent to \
                       you as a request.</local-command-caveat>";
@@ -167,14 +169,14 @@ impl Engine {
         );
     }
 
-    /// `/compact`: the conversation is replaced by a summary.
+    /// `/compact`: replaces the conversation by a summary.
     fn compact(&mut self, instructions: &str) {
         let shared = Arc::clone(&self.shared);
         shared.cancel.reset();
         let id = Uuid::new_v4().to_string();
         lock(&shared.live).prompt_id = Some(id.clone());
         if self.messages.is_empty() {
-            shared.show(Shown::Notice("Error: No messages to compact".into()));
+            shared.show(ConversationItem::Notice("Error: No messages to compact".into()));
             return;
         }
         let custom = if instructions.is_empty() { Value::Null } else { json!(instructions) };
@@ -185,26 +187,11 @@ impl Engine {
             json!({"trigger": "manual", "custom_instructions": custom}),
         );
         if let Some(reason) = outcome.block {
-            shared.show(Shown::Notice(format!("Compaction blocked by PreCompact hook: {reason}")));
+            shared.show(ConversationItem::Notice(format!("Compaction blocked by PreCompact hook: {reason}")));
             return;
         }
-        let mut messages = self.messages.clone();
-        let task = "Your task is to create a detailed summary of the conversation so far.";
-        resumed_history::push(
-            &mut messages,
-            "user",
-            vec![json!({"type": "text", "text": format!("{task}\n{instructions}")})],
-        );
         let session = lock(&shared.live).session.clone();
-        let summary = match shared.client.ask(&self.body(&messages), &session, &shared.cancel) {
-            Ok(message) => {
-                message.content.iter().filter_map(|b| b["text"].as_str()).collect::<Vec<_>>().join("\n")
-            }
-            Err(failure) => {
-                shared.show(Shown::Notice(format!("Error during compaction: {failure:?}")));
-                return;
-            }
-        };
+        let Some(summary) = self.ask_for_summary(instructions, &session) else { return };
         let agent = format!("a{}", &Uuid::new_v4().simple().to_string()[..16]);
         let transcript =
             shared.world.project_dir().join(&session).join(format!("subagents/agent-{agent}.jsonl"));
@@ -216,28 +203,7 @@ impl Engine {
             "agent_transcript_path": transcript,
             "last_assistant_message": summary, "background_tasks": [], "session_crons": []}),
         );
-        let logical = lock(&shared.chain).leaf().map(str::to_owned);
-        *lock(&shared.chain) =
-            Chain::new(&session, &shared.world.cwd.to_string_lossy(), &shared.world.git_branch());
-        shared.link(
-            "system",
-            json!({"logicalParentUuid": logical, "subtype": "compact_boundary",
-            "content": "Conversation compacted", "level": "info",
-            "compactMetadata": {"trigger": "manual", "preTokens": 0, "postTokens": 0, "durationMs": 0}}),
-        );
-        let inner =
-            summary.split_once("<summary>").map_or(summary.as_str(), |(_, s)| s).replace("</summary>", "");
-        let text = format!(
-            "This session is being continued from a previous conversation that ran out of context. The \
-             summary below covers the earlier portion of the conversation.\n\nSummary:\n{}\n",
-            inner.trim()
-        );
-        shared.link(
-            "user",
-            json!({"promptId": id, "message": {"role": "user", "content": text},
-                "isVisibleInTranscriptOnly": true,
-            "isCompactSummary": true}),
-        );
+        let text = self.begin_compacted_chain(&session, &id, &summary);
         self.local_command("compact", "Compacted (ctrl+o to see full summary)");
         self.session_start("compact");
         let mut blocks = std::mem::take(&mut self.contexts);
@@ -249,10 +215,57 @@ impl Engine {
             "manual",
             json!({"trigger": "manual", "compact_summary": summary}),
         );
-        shared.show(Shown::Notice("✻ Conversation compacted (ctrl+o for the summary)".into()));
+        shared.show(ConversationItem::Notice("✻ Conversation compacted (ctrl+o for the summary)".into()));
     }
 
-    /// A request with these messages.
+    /// Asks the model for a summary of the conversation; `None` if it fails, which is shown.
+    fn ask_for_summary(&self, instructions: &str, session: &str) -> Option<String> {
+        let mut messages = self.messages.clone();
+        let task = "Your task is to create a detailed summary of the conversation so far.";
+        resumed_history::push(
+            &mut messages,
+            "user",
+            vec![json!({"type": "text", "text": format!("{task}\n{instructions}")})],
+        );
+        match self.shared.client.ask(&self.body(&messages), session, &self.shared.cancel) {
+            Ok(message) => {
+                let texts: Vec<_> = message.content.iter().filter_map(|b| b["text"].as_str()).collect();
+                Some(texts.join("\n"))
+            }
+            Err(failure) => {
+                self.shared.show(ConversationItem::Notice(format!("Error during compaction: {failure:?}")));
+                None
+            }
+        }
+    }
+
+    /// Starts the transcript's chain of lines anew, with the summary; returns the text of that line.
+    fn begin_compacted_chain(&self, session: &str, prompt_id: &str, summary: &str) -> String {
+        let shared = &self.shared;
+        let logical = lock(&shared.chain).leaf().map(str::to_owned);
+        *lock(&shared.chain) =
+            Chain::new(session, &shared.world.cwd.to_string_lossy(), &shared.world.git_branch());
+        shared.link(
+            "system",
+            json!({"logicalParentUuid": logical, "subtype": "compact_boundary",
+            "content": "Conversation compacted", "level": "info",
+            "compactMetadata": {"trigger": "manual", "preTokens": 0, "postTokens": 0, "durationMs": 0}}),
+        );
+        let inner = summary.split_once("<summary>").map_or(summary, |(_, s)| s).replace("</summary>", "");
+        let text = format!(
+            "This session is being continued from a previous conversation that ran out of context. The \
+             summary below covers the earlier portion of the conversation.\n\nSummary:\n{}\n",
+            inner.trim()
+        );
+        shared.link(
+            "user",
+            json!({"promptId": prompt_id, "message": {"role": "user", "content": text},
+                "isVisibleInTranscriptOnly": true,
+            "isCompactSummary": true}),
+        );
+        text
+    }
+
     pub(super) fn body(&self, messages: &[Value]) -> Value {
         let session = lock(&self.shared.live).session.clone();
         json!({

@@ -1,4 +1,4 @@
-//! What the agent says when the API refused: the words on the screen, the transcript line, the StopFailure
+//! The agent's reaction to an API error: the message on the screen, the transcript line, the StopFailure
 //! payload. All as measured on 2.1.329 (error table and usage limits).
 
 use serde_json::{Value, json};
@@ -7,33 +7,36 @@ use uuid::Uuid;
 use super::super::http::header;
 use super::model_client::ModelFailure;
 
-/// A failure in the agent's words.
+/// An API error in the agent's words.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Report {
-    /// What the screen shows.
+pub(super) struct ApiErrorReport {
+    /// The message on the screen.
     pub(super) text: String,
-    /// `error` of hook and transcript.
+    /// The `error` field of hook and transcript.
     error: &'static str,
     status: Option<u16>,
     kind: String,
     limit: Option<Value>,
 }
 
-impl Report {
-    /// Words for a failure. Limits are those of subscriptions; with an API key their headers mean nothing.
-    pub(super) fn new(failure: &ModelFailure, subscription: bool) -> Report {
+impl ApiErrorReport {
+    /// Describes a failure. Usage limits exist only for subscriptions; with an API key their headers are
+    /// ignored.
+    pub(super) fn new(failure: &ModelFailure, subscription: bool) -> ApiErrorReport {
         let (status, kind, message, headers) = match failure {
             ModelFailure::Api { status, kind, message, headers } => {
                 (*status, kind.clone(), message.as_str(), headers.as_slice())
             }
             ModelFailure::Connection(text) => {
-                return Report::plain("server_error", format!("API Error: {text}"));
+                return ApiErrorReport::plain("server_error", format!("API Error: {text}"));
             }
-            ModelFailure::Interrupted(_) => return Report::plain("unknown", "Interrupted".to_owned()),
+            ModelFailure::Interrupted(_) => {
+                return ApiErrorReport::plain("unknown", "Interrupted".to_owned());
+            }
         };
         let rejected = header(headers, "anthropic-ratelimit-unified-status") == Some("rejected");
         if status == 429 && subscription && rejected {
-            return Report::limit(kind, headers);
+            return ApiErrorReport::limit(kind, headers);
         }
         let (error, text) = match status {
             401 => ("authentication_failed", format!("Please run /login · API Error: 401 {message}")),
@@ -51,14 +54,14 @@ impl Report {
             }
             _ => ("unknown", format!("API Error: {status} {message}")),
         };
-        Report { text, error, status: Some(status), kind, limit: None }
+        ApiErrorReport { text, error, status: Some(status), kind, limit: None }
     }
 
-    fn plain(error: &'static str, text: String) -> Report {
-        Report { text, error, status: None, kind: String::new(), limit: None }
+    fn plain(error: &'static str, text: String) -> ApiErrorReport {
+        ApiErrorReport { text, error, status: None, kind: String::new(), limit: None }
     }
 
-    fn limit(kind: String, headers: &[(String, String)]) -> Report {
+    fn limit(kind: String, headers: &[(String, String)]) -> ApiErrorReport {
         let claim =
             header(headers, "anthropic-ratelimit-unified-representative-claim").unwrap_or("five_hour");
         let resets = header(headers, "anthropic-ratelimit-unified-reset")
@@ -70,10 +73,10 @@ impl Report {
             "overageStatus": "rejected",
             "overageDisabledReason": "org_level_disabled", "isUsingOverage": false});
         let text = format!("You've hit your {name} limit · resets {}", at.unwrap_or_default());
-        Report { text, error: "rate_limit", status: Some(429), kind, limit: Some(limit) }
+        ApiErrorReport { text, error: "rate_limit", status: Some(429), kind, limit: Some(limit) }
     }
 
-    /// The transcript line: an answer of no model, with no tokens.
+    /// The transcript line: an answer without a model and tokens.
     pub(super) fn line(&self) -> Value {
         let usage = json!({"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0});
@@ -94,7 +97,7 @@ impl Report {
         line
     }
 
-    /// What StopFailure hooks get.
+    /// The payload of StopFailure hooks.
     pub(super) fn payload(&self) -> Value {
         json!({"error": self.error, "last_assistant_message": self.text})
     }
@@ -111,7 +114,7 @@ mod tests {
 
     #[test]
     fn errors_have_the_measured_words() {
-        let of = |status| Report::new(&api(status, &[]), false);
+        let of = |status| ApiErrorReport::new(&api(status, &[]), false);
         assert_eq!((of(400).error, of(400).text.as_str()), ("unknown", "API Error: 400 msg"));
         assert_eq!(
             (of(401).error, of(429).error, of(529).error),
@@ -131,9 +134,9 @@ mod tests {
                 ("anthropic-ratelimit-unified-representative-claim", "five_hour"),
             ],
         );
-        let report = Report::new(&failure, true);
+        let report = ApiErrorReport::new(&failure, true);
         assert_eq!(report.text, "You've hit your 5-hour limit · resets 7:52pm (UTC)");
         assert_eq!(report.line()["quotaLimits"]["resetsAt"], 1_795_204_320);
-        assert_eq!(Report::new(&failure, false).line().get("quotaLimits"), None);
+        assert_eq!(ApiErrorReport::new(&failure, false).line().get("quotaLimits"), None);
     }
 }

@@ -1,7 +1,7 @@
-//! Runs the hooks of one event and reads what they answer.
+//! Runs the hooks of one event and interprets their answers.
 //!
-//! Hooks of one event run in parallel; contexts are kept in the order in which the hooks end, as measured.
-//! Which answer means what is decided here; what the agent then does is the turn's business.
+//! Hooks of one event run in parallel; contexts are ordered by the end of their hooks, as measured. What
+//! the agent does about the outcome is up to the turn.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,57 +11,51 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::children::{Children, Errors};
+use super::children::{Children, StderrMode};
 use super::hook_settings::AgentHook;
 
-/// One hook that has run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ran {
+pub(super) struct HookRun {
     pub(super) command: String,
-    /// Its exit code.
     pub(super) code: i32,
-    /// What it wrote.
     pub(super) stdout: String,
-    /// What it wrote to its error output.
     pub(super) stderr: String,
     /// How long it took, in milliseconds.
     pub(super) ms: u64,
 }
 
-/// What a hook says about a permission.
+/// A hook's decision about a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Permission {
-    /// The tool may run without asking.
     Allow,
-    /// It may not run.
     Deny,
 }
 
-/// What the hooks of one event say together.
+/// The combined outcome of the hooks of one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HooksOutcome {
     /// Each hook that ran, in the order of their ends.
-    pub(super) runs: Vec<Ran>,
+    pub(super) runs: Vec<HookRun>,
     /// Texts for the model.
     pub(super) contexts: Vec<String>,
     /// Texts for the person (`systemMessage`).
     pub(super) messages: Vec<String>,
-    /// `continue: false`, with its reason.
+    /// The reason of a `continue: false`.
     pub(super) stop: Option<String>,
-    /// `decision: block` or exit code 2, with the reason.
+    /// The reason of a `decision: block` or of exit code 2.
     pub(super) block: Option<String>,
     /// A permission that was given or refused.
     pub(super) permission: Option<(Permission, String)>,
 }
 
-/// Where hooks run.
+/// The environment of hooks.
 pub(super) struct HookPlace<'a> {
-    /// Remembers the processes.
+    /// Records the processes.
     pub(super) children: &'a Children,
     pub(super) cwd: &'a Path,
-    /// Added to the inherited environment.
+    /// Variables besides the inherited environment.
     pub(super) env: &'a [(String, String)],
-    /// How long a hook without a time of its own may run.
+    /// The time limit of a hook without a timeout of its own.
     pub(super) limit: Duration,
 }
 
@@ -74,7 +68,7 @@ pub(super) fn run(hooks: &[&AgentHook], payload: &Value, place: &HookPlace<'_>) 
         let (ended, all) = mpsc::channel();
         for hook in hooks {
             let (ended, input) = (ended.clone(), &input);
-            // One that cannot be run says nothing.
+            // A hook that cannot be run has no answer.
             let _ = thread::Builder::new()
                 .spawn_scoped(scope, move || drop(ended.send(run_one(hook, input, place))));
         }
@@ -86,8 +80,8 @@ pub(super) fn run(hooks: &[&AgentHook], payload: &Value, place: &HookPlace<'_>) 
     outcome
 }
 
-/// `None` when it could not be started or its time was over: its output is then discarded (measured).
-fn run_one(hook: &AgentHook, input: &[u8], place: &HookPlace<'_>) -> Option<Ran> {
+/// `None` if it cannot be started or timed out: its output is then discarded (measured).
+fn run_one(hook: &AgentHook, input: &[u8], place: &HookPlace<'_>) -> Option<HookRun> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &hook.command]).current_dir(place.cwd).envs(place.env.iter().cloned());
     if let Some(plugin) = &hook.plugin {
@@ -95,15 +89,20 @@ fn run_one(hook: &AgentHook, input: &[u8], place: &HookPlace<'_>) -> Option<Ran>
     }
     let begun = Instant::now();
     let limit = hook.timeout.unwrap_or(place.limit);
-    let done = place.children.run(&mut command, input, Errors::Apart, limit).ok()?;
+    let done = place.children.run(&mut command, input, StderrMode::Apart, limit).ok()?;
     let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let ran =
-        Ran { command: hook.command.clone(), code: done.code, stdout: done.stdout, stderr: done.stderr, ms };
+    let ran = HookRun {
+        command: hook.command.clone(),
+        code: done.code,
+        stdout: done.stdout,
+        stderr: done.stderr,
+        ms,
+    };
     (!done.timed_out).then_some(ran)
 }
 
 impl HooksOutcome {
-    fn add(&mut self, event: &str, ran: Ran) {
+    fn add(&mut self, event: &str, ran: HookRun) {
         let answer: Value = serde_json::from_str(ran.stdout.trim()).unwrap_or(Value::Null);
         let text = |v: &Value, key: &str| v.get(key).and_then(Value::as_str).map(str::to_owned);
         if ran.code == 2 {
@@ -142,8 +141,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn ran(code: i32, stdout: &str, stderr: &str) -> Ran {
-        Ran { command: "c".into(), code, stdout: stdout.into(), stderr: stderr.into(), ms: 1 }
+    fn ran(code: i32, stdout: &str, stderr: &str) -> HookRun {
+        HookRun { command: "c".into(), code, stdout: stdout.into(), stderr: stderr.into(), ms: 1 }
     }
 
     fn of(event: &str, code: i32, stdout: &str, stderr: &str) -> HooksOutcome {
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_hook_says_nothing() {
+    fn a_failed_hook_has_no_answer() {
         let o = of("UserPromptSubmit", 1, r#"{"continue":false}"#, "oops");
         assert_eq!((o.stop, o.block, o.contexts.len(), o.runs.len()), (None, None, 0, 1));
     }

@@ -1,4 +1,4 @@
-//! Which hooks there are: read from settings files, `--settings` and plugin directories, as Claude Code
+//! The configured hooks: read from settings files, `--settings` and plugin directories, as Claude Code
 //! merges them.
 
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::agent_files::{World, read_json};
+use super::agent_files::{AgentDirs, read_json};
 
-/// One command to run at one event.
+/// A command to run at an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AgentHook {
     event: String,
     matcher: String,
-    /// Given to `/bin/sh -c`.
+    /// The argument of `/bin/sh -c`.
     pub(super) command: String,
-    /// How long it may run, if its entry says so.
+    /// Its timeout, if its entry has one.
     pub(super) timeout: Option<Duration>,
-    /// The plugin that it belongs to: its variables `CLAUDE_PLUGIN_ROOT` and `CLAUDE_PLUGIN_DATA`.
+    /// Its plugin, which sets `CLAUDE_PLUGIN_ROOT` and `CLAUDE_PLUGIN_DATA`.
     pub(super) plugin: Option<Plugin>,
 }
 
@@ -34,22 +34,20 @@ impl AgentHook {
     }
 }
 
-/// A plugin that was loaded for this run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plugin {
     pub(super) root: PathBuf,
-    /// Where it may keep data.
+    /// Its data directory.
     pub(super) data: PathBuf,
 }
 
-/// All hooks of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hooks(Vec<AgentHook>);
 
 impl Hooks {
-    /// Reads every source. All of them run, in parallel; `disableAllHooks` in the user's or project's
-    /// settings silences the lot unless `--settings` says false (measured on 2.1.329).
-    pub(super) fn load(world: &World, settings: Option<&str>, plugin_dirs: &[PathBuf]) -> Hooks {
+    /// Reads all sources; the hooks of all of them run, in parallel. `disableAllHooks` in the user's or
+    /// project's settings disables all hooks unless `--settings` says false (measured on 2.1.329).
+    pub(super) fn load(world: &AgentDirs, settings: Option<&str>, plugin_dirs: &[PathBuf]) -> Hooks {
         let flag = settings.map_or(Value::Null, |text| {
             serde_json::from_str(text).unwrap_or_else(|_| read_json(Path::new(text)))
         });
@@ -72,7 +70,7 @@ impl Hooks {
         Hooks(hooks)
     }
 
-    /// The hooks of an event whose matcher fits its subject (tool name, source, ...).
+    /// The hooks of an event whose matcher matches its subject (tool name, source, ...).
     pub(super) fn matching(&self, event: &str, subject: &str) -> Vec<&AgentHook> {
         self.0.iter().filter(|h| h.event == event && fits(&h.matcher, subject)).collect()
     }
@@ -101,8 +99,8 @@ fn read(source: &Value, plugin: Option<&Plugin>) -> Vec<AgentHook> {
     hooks
 }
 
-/// Matchers are alternatives of names; `*` and the empty one fit all, a trailing `.*` or `*` any ending. The
-/// real program takes a regular expression; nothing more of it is needed here.
+/// A matcher is a list of names; `*` and the empty matcher match everything, and a final `.*` or `*` any
+/// suffix. The real program takes a regular expression, which is not needed here.
 fn fits(matcher: &str, subject: &str) -> bool {
     matcher.is_empty()
         || matcher.split('|').any(|one| match one.strip_suffix(".*").or_else(|| one.strip_suffix('*')) {
@@ -116,8 +114,8 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn world(dir: &Path) -> World {
-        World::at(dir.join(".claude"), dir.join("p"), dir.join(".claude.json"))
+    fn world(dir: &Path) -> AgentDirs {
+        AgentDirs::at(dir.join(".claude"), dir.join("p"), dir.join(".claude.json"))
     }
 
     fn put(path: &Path, text: &str) {

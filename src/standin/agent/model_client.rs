@@ -1,4 +1,4 @@
-//! The agent's side of the Messages API: one request, its streamed answer, retries.
+//! A client of the Messages API: one request, its streamed answer, retries.
 
 use std::io::{BufReader, Write};
 use std::net::{Shutdown, TcpStream};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::super::http::{self, HttpError, HttpHead};
-use super::lock;
+use super::agent_shared::lock;
 use super::options::VERSION;
 
-/// Lets another thread end what the turn is doing: a request, a pause between retries.
+/// Lets another thread end the current turn: a request, or a pause between retries.
 #[derive(Default)]
 pub(super) struct Cancel {
     tripped: AtomicBool,
@@ -32,23 +32,23 @@ impl Cancel {
         self.changed.notify_all();
     }
 
-    /// Ends it for good: no turn begins any more.
+    /// Ends it permanently: no further turn can start.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
         self.trip();
     }
 
-    /// Whether it was ended for good.
+    /// Whether it was ended permanently.
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }
 
-    /// A new turn begins.
+    /// Starts a new turn.
     pub(super) fn reset(&self) {
         self.tripped.store(false, Ordering::SeqCst);
     }
 
-    /// Whether it was ended.
+    /// Whether the current turn was ended.
     pub(super) fn is_tripped(&self) -> bool {
         self.tripped.load(Ordering::SeqCst) || self.is_closed()
     }
@@ -66,7 +66,7 @@ impl Cancel {
     }
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ModelMessage {
     /// `msg_...`.
@@ -78,31 +78,29 @@ pub(super) struct ModelMessage {
     /// `end_turn`, `tool_use`, ...
     pub(super) stop_reason: Value,
     pub(super) usage: Value,
-    /// `request-id` of the answer's head.
+    /// The `request-id` header of the answer.
     pub(super) request_id: String,
 }
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ModelFailure {
-    /// The turn was interrupted; the text blocks that had come by then.
+    /// The turn was interrupted; these text blocks had arrived.
     Interrupted(Vec<Value>),
-    /// The API said no.
+    /// The API returned an error.
     Api {
-        /// HTTP status.
         status: u16,
         /// `error.type`.
         kind: String,
         /// `error.message`.
         message: String,
-        /// Head of the answer.
+        /// The headers of the answer.
         headers: Vec<(String, String)>,
     },
-    /// No API could be reached.
+    /// The API could not be reached.
     Connection(String),
 }
 
-/// Where the API is and how to ask it.
 #[derive(Clone, Debug)]
 pub(super) struct ModelClient {
     address: String,
@@ -129,7 +127,8 @@ impl ModelClient {
         self.credential.0 == "authorization"
     }
 
-    /// Asks, again after 0.5, 1, 2, ... 32 s where the failure may pass (measured: 0.5, 1.1, 2.3 s).
+    /// Sends a request, with retries after 0.5, 1, 2, ... 32 s if the failure may be temporary (measured:
+    /// 0.5, 1.1, 2.3 s).
     pub(super) fn ask(
         &self,
         body: &Value,
@@ -242,7 +241,7 @@ fn whole(head: &HttpHead, body: &Value) -> Result<ModelMessage, ModelFailure> {
     })
 }
 
-/// A streamed answer as far as it has come.
+/// A streamed answer, as far as it has arrived.
 #[derive(Default)]
 struct Assembly {
     start: Value,
@@ -344,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_pass_is_tried_again_and_the_rest_is_not() {
+    fn temporary_failures_are_retried_and_others_are_not() {
         let api = Api::start(Script::list([
             ScriptedReply::error(529, "overloaded_error", "busy"),
             ScriptedReply::text("fine"),
@@ -362,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_keeps_the_text_that_had_come() {
+    fn an_interrupt_keeps_the_text_that_had_arrived() {
         let api = Api::start(Script::each(|_, _| {
             ScriptedReply::text("word ".repeat(100)).streamed_over_ms(600_000)
         }))
@@ -376,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_there_is_a_failure_of_the_connection() {
+    fn an_unreachable_api_is_a_connection_failure() {
         let client =
             ModelClient { address: "127.0.0.1:1".into(), credential: ("a".into(), "b".into()), retries: 0 };
         assert!(matches!(client.ask(&body(), "u", &Cancel::default()), Err(ModelFailure::Connection(_))));

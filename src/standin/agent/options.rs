@@ -1,25 +1,25 @@
-//! The command line of the stand-in agent, read as Claude Code reads it ([`Grammar`]).
+//! The command line of the stand-in agent, parsed as Claude Code does ([`Grammar`]).
 //!
-//! Options that change nothing here (tools, directories, prompts) are taken with their values and dropped, so
-//! that a user's own arguments survive; what Claude does not know is refused as Claude refuses it.
+//! Options without an effect here (tools, directories, prompts) are accepted with their values and ignored,
+//! so that a user's own arguments work; options that Claude does not know are refused as Claude does.
 
 use std::path::PathBuf;
 
 use crate::core::claude::args::{ArgPiece, Grammar, OptionValues};
 
-/// What `--version` says after the number, so that nobody takes the stand-in for the real program.
+/// The Claude version that the stand-in reports; `--version` adds that it is the stand-in.
 pub(super) const VERSION: &str = "2.1.329";
 
-/// Who may say yes to a tool.
+/// Which tools need permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AgentPermissionMode {
-    /// Tools that change something are asked for.
+    /// Tools that change something.
     Default,
-    /// File edits pass, commands are asked for.
+    /// Commands, but not file edits.
     AcceptEdits,
     /// Planning only; treated as `Default`.
     Plan,
-    /// Nothing is asked.
+    /// None.
     Bypass,
 }
 
@@ -45,10 +45,10 @@ impl AgentPermissionMode {
     }
 }
 
-/// Which conversation to begin with.
+/// The conversation to start with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AgentBegin {
-    /// A new one, under this id if one was given.
+    /// A new one, with this id if one was given.
     New(Option<String>),
     /// Resumes this one.
     Resume(String),
@@ -56,15 +56,14 @@ pub(super) enum AgentBegin {
     Continue,
 }
 
-/// Everything the command line decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Options {
     pub(super) begin: AgentBegin,
-    /// Model id sent to the API.
+    /// The model id for the API.
     pub(super) model: String,
-    /// Permission mode at the start.
+    /// The permission mode at the start.
     pub(super) mode: AgentPermissionMode,
-    /// Whether Shift+Tab comes by the widest mode.
+    /// Whether Shift+Tab reaches the mode that asks nothing.
     pub(super) may_bypass: bool,
     /// `--name`: the conversation's name.
     pub(super) name: Option<String>,
@@ -78,18 +77,18 @@ pub(super) struct Options {
     pub(super) print: bool,
 }
 
-/// What to do about a command line.
+/// What to do for a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Parsed {
+pub(super) enum ParsedCommandLine {
     Run(Options),
-    /// Print this and end with 0.
+    /// Print this and exit with 0.
     Say(String),
-    /// Print this to the error output and end with 1.
+    /// Print this to standard error and exit with 1.
     Fail(String),
 }
 
-/// Reads a command line (without the program's name).
-pub(super) fn parse(args: &[String]) -> Parsed {
+/// Parses a command line without the program's name.
+pub(super) fn parse(args: &[String]) -> ParsedCommandLine {
     let mut options = Options {
         begin: AgentBegin::New(None),
         model: "claude-opus-5-5".into(),
@@ -109,23 +108,27 @@ pub(super) fn parse(args: &[String]) -> Parsed {
                 options.prompt.get_or_insert_with(|| args[at].clone());
                 continue;
             }
-            ArgPiece::Unknown { at } => return Parsed::Fail(format!("error: unknown option '{}'", args[at])),
+            ArgPiece::Unknown { at } => {
+                return ParsedCommandLine::Fail(format!("error: unknown option '{}'", args[at]));
+            }
             ArgPiece::Loose { .. } | ArgPiece::Separator { .. } => continue,
         };
         if value.is_none() && matches!(takes, OptionValues::One | OptionValues::Many) {
-            return Parsed::Fail(format!("error: option '{name} <value>' argument missing"));
+            return ParsedCommandLine::Fail(format!("error: option '{name} <value>' argument missing"));
         }
         let value = value.unwrap_or_default();
         match name.as_str() {
-            "--version" => return Parsed::Say(format!("{VERSION} (stand-in)")),
-            "--help" => return Parsed::Say(HELP.trim_end().to_owned()),
+            "--version" => return ParsedCommandLine::Say(format!("{VERSION} (stand-in)")),
+            "--help" => return ParsedCommandLine::Say(HELP.trim_end().to_owned()),
             "--print" => options.print = true,
             "--dangerously-skip-permissions" => (skip, options.may_bypass) = (true, true),
             "--allow-dangerously-skip-permissions" => options.may_bypass = true,
             "--continue" => options.begin = AgentBegin::Continue,
             "--fork-session" => fork = true,
             "--resume" if value.is_empty() => {
-                return Parsed::Fail("Error: the stand-in has no conversation picker; name one.".into());
+                return ParsedCommandLine::Fail(
+                    "Error: the stand-in has no conversation picker; name one.".into(),
+                );
             }
             "--resume" => options.begin = AgentBegin::Resume(value),
             "--session-id" => id = Some(value),
@@ -136,7 +139,7 @@ pub(super) fn parse(args: &[String]) -> Parsed {
             "--permission-mode" => match AgentPermissionMode::parse(&value) {
                 Some(mode) => options.mode = mode,
                 None => {
-                    return Parsed::Fail(
+                    return ParsedCommandLine::Fail(
                         "error: option '--permission-mode <mode>' argument is invalid.".into(),
                     );
                 }
@@ -145,21 +148,29 @@ pub(super) fn parse(args: &[String]) -> Parsed {
         }
     }
     if skip {
-        // Whatever else is named (measured on 2.1.197 and 2.1.330).
+        // Whatever other mode is given (measured on 2.1.197 and 2.1.330).
         options.mode = AgentPermissionMode::Bypass;
     }
     if let Some(id) = id {
-        if options.begin != AgentBegin::New(None) && !fork {
-            let text = "Error: --session-id can only be used with --continue or --resume if --fork-session \
-                        is also specified.";
-            return Parsed::Fail(text.into());
+        let resumes = options.begin != AgentBegin::New(None) && !fork;
+        match new_session_id(&id, resumes) {
+            Ok(id) => options.begin = AgentBegin::New(Some(id)),
+            Err(text) => return ParsedCommandLine::Fail(text.into()),
         }
-        if uuid::Uuid::try_parse(&id).is_err() {
-            return Parsed::Fail("Error: Invalid session ID. Must be a valid UUID.".into());
-        }
-        options.begin = AgentBegin::New(Some(id.to_ascii_lowercase()));
     }
-    Parsed::Run(options)
+    ParsedCommandLine::Run(options)
+}
+
+/// The value of `--session-id`, or an error message.
+fn new_session_id(id: &str, resumes: bool) -> Result<String, &'static str> {
+    if resumes {
+        return Err("Error: --session-id can only be used with --continue or --resume if --fork-session is \
+                    also specified.");
+    }
+    if uuid::Uuid::try_parse(id).is_err() {
+        return Err("Error: Invalid session ID. Must be a valid UUID.");
+    }
+    Ok(id.to_ascii_lowercase())
 }
 
 const HELP: &str = "\
@@ -185,14 +196,14 @@ Options:
 mod tests {
     use super::*;
 
-    fn run(line: &[&str]) -> Parsed {
+    fn run(line: &[&str]) -> ParsedCommandLine {
         parse(&line.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>())
     }
 
     #[test]
     fn the_flags_that_hopty_passes_are_understood() {
         let id = "69b3dc25-8512-459a-a4bd-dba525f7b0b7";
-        let Parsed::Run(o) = run(&[
+        let ParsedCommandLine::Run(o) = run(&[
             "--dangerously-skip-permissions",
             "--model",
             "m",
@@ -230,9 +241,9 @@ mod tests {
                 };
                 let line = if takes == "none" { vec![*name] } else { vec![*name, value] };
                 match run(&line) {
-                    Parsed::Run(options) => assert_eq!(options.prompt, None, "{line:?}"),
-                    Parsed::Say(_) => assert!(["-h", "-v"].contains(&names[0]), "{line:?}"),
-                    Parsed::Fail(error) => panic!("{line:?}: {error}"),
+                    ParsedCommandLine::Run(options) => assert_eq!(options.prompt, None, "{line:?}"),
+                    ParsedCommandLine::Say(_) => assert!(["-h", "-v"].contains(&names[0]), "{line:?}"),
+                    ParsedCommandLine::Fail(error) => panic!("{line:?}: {error}"),
                 }
                 count += 1;
             }
@@ -241,24 +252,24 @@ mod tests {
     }
 
     #[test]
-    fn what_claude_refuses_is_refused_in_its_words() {
+    fn options_that_claude_refuses_are_refused_in_its_words() {
         assert_eq!(
             run(&["--session-id", "abc"]),
-            Parsed::Fail("Error: Invalid session ID. Must be a valid UUID.".into())
+            ParsedCommandLine::Fail("Error: Invalid session ID. Must be a valid UUID.".into())
         );
-        assert_eq!(run(&["--nope"]), Parsed::Fail("error: unknown option '--nope'".into()));
-        assert!(matches!(run(&["--model"]), Parsed::Fail(_)));
+        assert_eq!(run(&["--nope"]), ParsedCommandLine::Fail("error: unknown option '--nope'".into()));
+        assert!(matches!(run(&["--model"]), ParsedCommandLine::Fail(_)));
         assert!(matches!(
             run(&["-c", "--session-id", "69b3dc25-8512-459a-a4bd-dba525f7b0b7"]),
-            Parsed::Fail(_)
+            ParsedCommandLine::Fail(_)
         ));
     }
 
     #[test]
     fn version_help_and_a_prompt_after_two_dashes() {
-        assert_eq!(run(&["-v"]), Parsed::Say("2.1.329 (stand-in)".into()));
-        assert!(matches!(run(&["--help"]), Parsed::Say(t) if t.contains("--session-id")));
+        assert_eq!(run(&["-v"]), ParsedCommandLine::Say("2.1.329 (stand-in)".into()));
+        assert!(matches!(run(&["--help"]), ParsedCommandLine::Say(t) if t.contains("--session-id")));
         assert!(matches!(run(&["--", "--not-a-flag"]),
-                Parsed::Run(o) if o.prompt.as_deref() == Some("--not-a-flag")));
+                ParsedCommandLine::Run(o) if o.prompt.as_deref() == Some("--not-a-flag")));
     }
 }

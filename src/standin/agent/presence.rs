@@ -1,4 +1,4 @@
-//! `sessions/<pid>.json`: what other programs can see of a running agent, and the key file beside it.
+//! `sessions/<pid>.json`, the status of a running agent for other programs, and the key file beside it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,18 +12,17 @@ use super::options::VERSION;
 use super::transcript::Persistence;
 use crate::sys::process::start_ticks;
 
-/// What the agent is doing, as it says itself.
+/// The agent's status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AgentPresence {
-    /// Nothing; the prompt box is open.
+    /// Idle, with an open prompt box.
     Idle,
     /// A turn runs.
     Busy,
-    /// A permission is asked for.
+    /// Waiting for an answer to a permission question.
     Waiting,
 }
 
-/// The two files.
 pub(super) struct Presence {
     file: Option<PathBuf>,
     key: PathBuf,
@@ -32,8 +31,8 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    /// Writes the key file only: that is all there is while a start-up dialog is open, and all there ever is
-    /// for a child session (measured).
+    /// Writes only the key file: it is the only file while a start-up dialog is open, and for a child
+    /// session (measured).
     pub(super) fn new(dir: &Path, persistence: Persistence) -> Presence {
         let _ = fs::create_dir_all(dir);
         let name = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
@@ -44,7 +43,7 @@ impl Presence {
         Presence { file: None, key, content: Value::Null, persistence }
     }
 
-    /// Writes `<pid>.json`, still without a status.
+    /// Writes `<pid>.json`, without a status.
     pub(super) fn appear(&mut self, session: &str, cwd: &Path) {
         let name = cwd.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         self.content = json!({
@@ -60,7 +59,7 @@ impl Presence {
         self.write();
     }
 
-    /// Says what the agent is doing.
+    /// Writes the status.
     pub(super) fn status(&mut self, status: AgentPresence) {
         let (word, waiting_for) = match status {
             AgentPresence::Idle => ("idle", Value::Null),
@@ -78,13 +77,13 @@ impl Presence {
         self.write();
     }
 
-    /// This process has another conversation now (`/clear`).
+    /// Changes the conversation (`/clear`).
     pub(super) fn session(&mut self, session: &str) {
         self.content["sessionId"] = json!(session);
         self.write();
     }
 
-    /// In place, as the real program: a reader may see a torn file.
+    /// In place, as the real program does: a reader may see an incomplete file.
     fn write(&self) {
         if let Some(file) = &self.file {
             let _ = fs::write(file, self.content.to_string());
@@ -93,7 +92,7 @@ impl Presence {
 }
 
 impl Presence {
-    /// Removes both files; nothing is written afterwards.
+    /// Removes both files; later calls write nothing.
     pub(super) fn vanish(&mut self) {
         let _ = fs::remove_file(&self.key);
         if let Some(file) = self.file.take() {
@@ -106,7 +105,7 @@ fn millis() -> i64 {
     chrono::Utc::now().timestamp_millis()
 }
 
-/// When this process began: with the pid it names this process for ever. `0` where there is no `/proc`.
+/// The start time of this process, which identifies it together with the pid. `0` without `/proc`.
 fn proc_start() -> String {
     start_ticks(process::id()).unwrap_or(0).to_string()
 }
@@ -116,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_files_come_and_go_as_measured() {
+    fn the_files_appear_and_disappear_as_measured() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join(format!("{}.json", process::id()));
         let mut presence = Presence::new(dir.path(), Persistence::On);

@@ -1,4 +1,4 @@
-//! A conversation read back from its transcript, for `--resume` and `--continue`.
+//! Loads a conversation from its transcript, for `--resume` and `--continue`.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -6,15 +6,15 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// Longest transcript that is read, in bytes.
+/// The longest transcript that is read, in bytes.
 const MAX: u64 = 256 * 1024 * 1024;
 
-/// The messages of a transcript, as the API takes them, and what was last said by whom for the screen.
+/// The messages of a transcript, in the form of the API.
 pub(super) fn load(path: &Path) -> Vec<Value> {
     let Ok(file) = File::open(path) else { return Vec::new() };
     let mut messages = Messages::default();
     for line in BufReader::new(file.take(MAX)).split(b'\n').map_while(Result::ok) {
-        // A torn or foreign line is skipped: the file may have been cut off by a kill.
+        // A torn or foreign line is skipped: a kill may have cut off the file.
         if let Ok(line) = serde_json::from_slice::<Value>(&line) {
             messages.add(&line);
         }
@@ -22,8 +22,8 @@ pub(super) fn load(path: &Path) -> Vec<Value> {
     messages.list
 }
 
-/// Adds a message, joining it to the one before when both have the same role: the API wants the roles to
-/// alternate.
+/// Adds a message. Joins it with the previous one if both have the same role, because the API wants the
+/// roles to alternate.
 pub(super) fn push(messages: &mut Vec<Value>, role: &str, blocks: Vec<Value>) {
     if let Some(last) = messages.last_mut().filter(|m| m["role"] == role)
         && let Some(content) = last["content"].as_array_mut()
@@ -37,7 +37,7 @@ pub(super) fn push(messages: &mut Vec<Value>, role: &str, blocks: Vec<Value>) {
 #[derive(Default)]
 struct Messages {
     list: Vec<Value>,
-    /// Contexts of hooks that stand before the next prompt.
+    /// Contexts of hooks, which precede the next prompt.
     contexts: Vec<Value>,
 }
 
@@ -68,7 +68,7 @@ impl Messages {
         let block = reminder(&format!("{name} hook additional context: {}", texts.join("\n")));
         match name {
             "SessionStart" => self.contexts.push(block),
-            // This one is written after the prompt that it belongs to, and shown before it.
+            // This one is written after its prompt, but precedes it in the messages.
             "UserPromptSubmit" => {
                 if let Some(content) = self.list.last_mut().and_then(|m| m["content"].as_array_mut()) {
                     content.insert(content.len().saturating_sub(1), block);
@@ -79,7 +79,7 @@ impl Messages {
     }
 }
 
-/// A text block that the model takes as a reminder of the program, not as words of the user.
+/// A text block that the model takes as a reminder by the program, not as the user's words.
 pub(super) fn reminder(text: &str) -> Value {
     json!({"type": "text", "text": format!("<system-reminder>\n{text}\n</system-reminder>")})
 }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_compacted_is_forgotten_and_no_file_is_no_conversation() {
+    fn compacted_messages_are_forgotten() {
         let mut m = Messages::default();
         m.add(&json!({"type": "user", "message": {"content": "old"}}));
         m.add(&json!({"type": "system", "subtype": "compact_boundary"}));

@@ -1,5 +1,5 @@
-//! The task list tools. The list is a directory with one file a task, shared by all conversations that name
-//! it.
+//! The task list tools. The list is a directory with one file per task, shared by all conversations that
+//! name it.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::agent_files::read_json;
 use super::tools::ToolRun;
 
-/// Most tasks that are looked at.
+/// The most tasks that are read.
 const MAX: u64 = 1000;
 
 pub(super) fn create(dir: &Path, subject: &str, description: &str) -> ToolRun {

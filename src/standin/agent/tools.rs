@@ -1,7 +1,7 @@
-//! The tools that the stand-in agent can run: Bash, Read, Write, Edit, and the task list.
+//! The tools of the stand-in agent: Bash, Read, Write, Edit, and the task list.
 //!
-//! Answers have the words and the result objects of the real program (samples, 2.1.329), because hooks,
-//! transcripts and tests look at them.
+//! Texts and result objects are those of the real program (samples, 2.1.329), because hooks, transcripts
+//! and tests look at them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::children::{Children, Errors};
+use super::children::{Children, StderrMode};
 use super::task_tools;
 
-/// Tools offered to the model, with the properties of their input.
+/// The tools that the model is offered, with the properties of their input.
 const OFFERED: &[(&str, &[&str])] = &[
     ("Bash", &["command", "description", "timeout"]),
     ("Edit", &["file_path", "old_string", "new_string", "replace_all"]),
@@ -24,15 +24,15 @@ const OFFERED: &[(&str, &[&str])] = &[
     ("Write", &["file_path", "content"]),
 ];
 
-/// Longest file that is read or edited, in bytes.
+/// The longest file that is read or edited, in bytes.
 const MAX_FILE: u64 = 10 * 1024 * 1024;
 
-/// What a tool did.
+/// The result of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ToolRun {
-    /// What the model is told.
+    /// The text for the model.
     pub(super) content: String,
-    /// `tool_response` of hooks, `toolUseResult` of the transcript.
+    /// The `tool_response` of hooks and `toolUseResult` of the transcript.
     pub(super) result: Value,
     pub(super) failed: bool,
 }
@@ -42,7 +42,6 @@ impl ToolRun {
         ToolRun { content: content.into(), result, failed: false }
     }
 
-    /// A failure in these words.
     pub(super) fn failed(text: impl Into<String>) -> ToolRun {
         let content = text.into();
         let result = json!(format!("Error: {content}"));
@@ -50,21 +49,21 @@ impl ToolRun {
     }
 }
 
-/// Where tools work.
-pub(super) struct Bench<'a> {
+/// The environment of tools.
+pub(super) struct ToolContext<'a> {
     pub(super) cwd: &'a Path,
-    /// Where a shell that goes elsewhere writes its last directory.
+    /// The file in which a shell that changed its directory writes it.
     pub(super) left: &'a Path,
-    /// The task list's directory.
+    /// The directory of the task list.
     pub(super) tasks: PathBuf,
-    /// Remembers the processes.
+    /// Records the processes.
     pub(super) children: &'a Children,
-    /// Added to the environment of commands.
+    /// Variables besides the inherited environment.
     pub(super) env: &'a [(String, String)],
 }
 
-impl Bench<'_> {
-    /// The directory that the last command went to; none when it went nowhere.
+impl ToolContext<'_> {
+    /// The directory in which the last command ended; `None` if it did not change.
     pub(super) fn place_left(&self) -> Option<PathBuf> {
         let place = fs::read_to_string(self.left).ok()?;
         let _ = fs::remove_file(self.left);
@@ -88,7 +87,7 @@ pub(super) fn is_known(name: &str) -> bool {
     OFFERED.iter().any(|(known, _)| *known == name)
 }
 
-/// The input as hooks and transcripts show it: paths absolute, defaults filled in.
+/// The input for hooks and transcripts: paths absolute, defaults filled in.
 pub(super) fn normalised(name: &str, mut input: Value, cwd: &Path) -> Value {
     if let Some(path) = input.get("file_path").and_then(Value::as_str) {
         input["file_path"] = json!(cwd.join(path).to_string_lossy());
@@ -99,9 +98,9 @@ pub(super) fn normalised(name: &str, mut input: Value, cwd: &Path) -> Value {
     input
 }
 
-/// Whether the tool needs a yes in the default mode. Commands that only read are let through, as in the real
-/// program (measured: `echo`, `ls`, `sleep`, `cat x | wc -l`, `git status` pass; `touch`, `date > x`, `perl`
-/// are asked for).
+/// Whether the tool needs permission in the default mode. Commands that only read do not, as in the real
+/// program (measured: `echo`, `ls`, `sleep`, `cat x | wc -l`, `git status` do not; `touch`, `date > x`,
+/// `perl` do).
 pub(super) fn needs_permission(name: &str, input: &Value) -> bool {
     const READING: &[&str] = &[
         "cat", "cd", "date", "echo", "false", "git status", "grep", "head", "id", "ls", "ps", "pwd", "sleep",
@@ -124,7 +123,7 @@ pub(super) fn needs_permission(name: &str, input: &Value) -> bool {
     }
 }
 
-pub(super) fn run(name: &str, input: &Value, bench: &Bench<'_>) -> ToolRun {
+pub(super) fn run(name: &str, input: &Value, bench: &ToolContext<'_>) -> ToolRun {
     let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or("");
     let path = PathBuf::from(text("file_path"));
     match name {
@@ -139,16 +138,16 @@ pub(super) fn run(name: &str, input: &Value, bench: &Bench<'_>) -> ToolRun {
     }
 }
 
-fn bash(command: &str, timeout_ms: Option<u64>, bench: &Bench<'_>) -> ToolRun {
+fn bash(command: &str, timeout_ms: Option<u64>, bench: &ToolContext<'_>) -> ToolRun {
     let limit = Duration::from_millis(timeout_ms.unwrap_or(120_000).min(600_000));
     let mut child = Command::new("/bin/sh");
-    // As the real program does it: the shell says where it ended.
+    // As in the real program, the shell itself reports the directory in which it ended.
     let moving = format!("trap 'pwd -P > \"{}\"' EXIT\n{command}", bench.left.display());
     child
         .args(["-c", if command.contains("cd ") { &moving } else { command }])
         .current_dir(bench.cwd)
         .envs(bench.env.iter().cloned());
-    let done = match bench.children.run(&mut child, b"", Errors::Joined, limit) {
+    let done = match bench.children.run(&mut child, b"", StderrMode::Joined, limit) {
         Ok(done) => done,
         Err(e) => return ToolRun::failed(format!("the shell could not be started: {e}")),
     };
@@ -245,11 +244,11 @@ fn edit(path: &Path, old: &str, new: &str, all: bool) -> ToolRun {
 mod tests {
     use super::*;
 
-    fn with(body: impl FnOnce(&Bench<'_>, &Path)) {
+    fn with(body: impl FnOnce(&ToolContext<'_>, &Path)) {
         let dir = tempfile::tempdir().unwrap();
         let children = Children::default();
         body(
-            &Bench {
+            &ToolContext {
                 cwd: dir.path(),
                 left: &dir.path().join("left"),
                 tasks: dir.path().join("tasks"),
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn bash_says_what_the_real_one_says() {
+    fn bash_results_are_those_of_the_real_program() {
         with(|bench, _| {
             let done = |c: &str| run("Bash", &json!({"command": c}), bench);
             assert_eq!(done("echo one").content, "one");
@@ -318,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_input_does_not_panic() {
+    fn invalid_input_does_not_panic() {
         with(|bench, dir| {
             for name in ["Bash", "Read", "Write", "Edit", "TaskCreate", "TaskUpdate", "TaskList", "Nope"] {
                 for input in [json!(null), json!([1]), json!({"file_path": 5, "taskId": {}})] {

@@ -1,8 +1,9 @@
-//! The transcript file, and the shapes of its lines.
+//! The transcript file and its lines.
 //!
-//! Like the real program: the file does not exist before the first prompt, lines reach it about 0.1 s after
-//! they were made (so a hook can be faster than the file), and a killed agent loses what was still waiting.
-//! Shapes are those of 2.1.329 (samples of the real program), without the parts that nobody reads.
+//! As in the real program, the file does not exist before the first prompt, lines are written about 0.1 s
+//! after they were made (so a hook can be faster than the file), and a killed agent loses lines that were
+//! not written. The lines are those of 2.1.329 (samples of the real program), without the parts that nobody
+//! reads.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -15,26 +16,26 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::lock;
+use super::agent_shared::lock;
 use super::options::VERSION;
 
-/// How long lines wait before they are written.
+/// The delay before lines are written.
 const FLUSH: Duration = Duration::from_millis(100);
 
-/// The time in the form of the transcript: RFC 3339, UTC, milliseconds.
+/// The current time as in a transcript: RFC 3339, UTC, milliseconds.
 pub(super) fn now() -> String {
     chrono::Utc::now().format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
-/// Whether a conversation is written down at all.
+/// Whether a conversation is saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Persistence {
     On,
-    /// It is not: `CLAUDE_CODE_CHILD_SESSION` was inherited.
+    /// It is not, because `CLAUDE_CODE_CHILD_SESSION` was inherited.
     Off,
 }
 
-/// The file of one agent; `/clear` makes it write to another.
+/// The transcript file of an agent; `/clear` switches to another.
 pub(super) struct TranscriptOutput {
     shared: Arc<AgentFileShared>,
     writer: Option<JoinHandle<()>>,
@@ -67,18 +68,16 @@ impl TranscriptOutput {
         TranscriptOutput { shared, writer, persistence }
     }
 
-    /// Where it is, or will be.
     pub(super) fn path(&self) -> PathBuf {
         lock(&self.shared.state).path.clone()
     }
 
-    /// From now on lines reach the file: the first prompt was accepted.
+    /// Writes lines to the file from now on: the first prompt was accepted.
     pub(super) fn open(&self) {
         lock(&self.shared.state).open = true;
         self.shared.changed.notify_all();
     }
 
-    /// Adds a line.
     pub(super) fn line(&self, line: &Value) {
         if self.persistence == Persistence::On {
             let mut state = lock(&self.shared.state);
@@ -92,7 +91,7 @@ impl TranscriptOutput {
         }
     }
 
-    /// Writes what waits, then continues in another file, which [`TranscriptOutput::open`] creates.
+    /// Writes waiting lines, then continues in another file, which [`TranscriptOutput::open`] creates.
     pub(super) fn switch(&self, path: PathBuf) {
         self.flush();
         let mut state = lock(&self.shared.state);
@@ -101,12 +100,12 @@ impl TranscriptOutput {
         state.waiting.clear();
     }
 
-    /// Writes what waits, if the file was opened.
+    /// Writes waiting lines if the file was opened.
     pub(super) fn flush(&self) {
         write_out(&mut lock(&self.shared.state));
     }
 
-    /// Writes what waits; what comes later is dropped: the result of a tool that the end kills is never
+    /// Writes waiting lines, and drops later ones: the result of a tool that the exit kills is never
     /// written.
     pub(super) fn end(&self) {
         self.flush();
@@ -150,17 +149,17 @@ fn write_out(state: &mut AgentFileState) {
     if let Some(dir) = state.path.parent() {
         let _ = fs::create_dir_all(dir);
     }
-    // Whole lines in one write, as the real program does: a reader sees no half line unless the disk is full.
+    // Whole lines in one write, as the real program does: a reader sees no partial line unless the disk is
+    // full.
     if let Ok(mut file) = OpenOptions::new().create(true).append(true).mode(0o600).open(&state.path) {
         let _ = file.write_all(&state.waiting);
     }
     state.waiting.clear();
 }
 
-/// Makes lines that belong together: one conversation, each line naming the one before it.
+/// Creates the lines of one conversation, each naming the previous one.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
-    /// Id of the conversation.
     pub(super) session: String,
     cwd: String,
     branch: String,
@@ -168,17 +167,17 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// The chain of a conversation that begins.
     pub(super) fn new(session: &str, cwd: &str, branch: &str) -> Chain {
         Chain { session: session.into(), cwd: cwd.into(), branch: branch.into(), parent: None }
     }
 
-    /// The lines to come are of another directory.
+    /// Changes the working directory of the next lines.
     pub(super) fn go(&mut self, cwd: &str) {
         cwd.clone_into(&mut self.cwd);
     }
 
-    /// A line of the conversation itself (user, assistant, system, attachment); returns it and its id.
+    /// A line of the conversation itself (user, assistant, system, attachment); returns the line and its
+    /// id.
     pub(super) fn link(&mut self, kind: &str, fields: Value) -> (Value, String) {
         let id = Uuid::new_v4().to_string();
         let mut line = Map::new();
@@ -202,7 +201,7 @@ impl Chain {
         (Value::Object(line), id)
     }
 
-    /// A line about the conversation (mode, queue-operation, ...), outside the chain.
+    /// A line about the conversation (mode, queue-operation, ...), outside of the chain.
     pub(super) fn note(&self, kind: &str, fields: Value) -> Value {
         let mut line = Map::new();
         line.insert("type".into(), json!(kind));
@@ -229,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_written_before_the_first_prompt_and_all_of_it_afterwards() {
+    fn lines_are_written_after_the_first_prompt() {
         let dir = tempfile::tempdir().unwrap();
         let (one, two) = (dir.path().join("a/one.jsonl"), dir.path().join("two.jsonl"));
         let transcript = TranscriptOutput::new(one.clone(), Persistence::On);
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_writes_what_waits_and_a_child_session_writes_nothing() {
+    fn the_end_writes_waiting_lines_and_a_child_session_none() {
         let dir = tempfile::tempdir().unwrap();
         for (persistence, there) in [(Persistence::On, true), (Persistence::Off, false)] {
             let path = dir.path().join(format!("{there}.jsonl"));

@@ -1,8 +1,8 @@
-//! One turn: from a prompt to the model's last word, through as many requests and tools as it takes.
+//! One turn: from a prompt to the model's last answer, with any number of requests and tools.
 //!
-//! Order of requests, hooks and transcript lines is that of the real program (measured on 2.1.329): a tool's
-//! result is written after its PostToolUse hook has ended, PostToolBatch comes when all results are made and
-//! before the next request, Stop when the model asks for no tool.
+//! The order of requests, hooks and transcript lines is that of the real program (measured on 2.1.329): a
+//! tool's result is written after its PostToolUse hook has ended, PostToolBatch runs when all results exist
+//! and before the next request, Stop when the model calls no tool.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,35 +10,35 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::agent_shared::{AgentEvent, AgentPrompt, PayloadScope, Shown};
+use super::agent_shared::lock;
+use super::agent_shared::{AgentEvent, AgentPrompt, ConversationItem, PayloadScope};
 use super::batch::Batch;
 use super::engine::{Engine, PromptSource};
-use super::lock;
 use super::model_client::{ModelFailure, ModelMessage};
 use super::presence::AgentPresence;
 use super::resumed_history::{self, reminder};
 use super::transcript::now;
 
-/// How often Stop hooks may send the model on (measured: 10).
+/// How often Stop hooks may continue the turn (measured: 10).
 const MAX_STOP_BLOCKS: usize = 10;
 
-/// Why a step did not lead to another one.
+/// Why the turn has ended.
 pub(super) enum TurnEnd {
     /// The model is done, or a hook stopped it.
     Done,
-    /// The API refused for good.
+    /// The API returned a permanent error.
     Failed,
-    /// A person interrupted; `for tool use` while a tool ran or was asked for.
+    /// A person interrupted it; `for tool use` while a tool ran or waited for permission.
     Interrupted(&'static str),
 }
 
-/// What the hooks said of a prompt.
+/// The outcome of UserPromptSubmit hooks.
 enum Submitted {
-    /// It goes to the model, with these contexts.
+    /// Accepted, with these contexts.
     Goes(Vec<String>),
-    /// `continue: false`, and why.
+    /// `continue: false`, with the reason.
     Stopped(String),
-    /// `decision: block`: it is in the box again.
+    /// `decision: block`: the prompt is put back into the box.
     PutBack,
 }
 
@@ -66,14 +66,14 @@ impl Engine {
         shared.status(AgentPresence::Idle);
     }
 
-    /// The lines after a turn that was neither interrupted nor refused by the API.
+    /// The lines after a turn that was neither interrupted nor failed.
     fn finished(&self, prompt: &AgentPrompt, begun: Instant) {
         let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.shared.link("system", json!({"subtype": "turn_duration", "durationMs": ms, "isMeta": false}));
         let shown: String = prompt.shown.chars().take(200).collect();
         let leaf = lock(&self.shared.chain).leaf().map(str::to_owned);
         self.shared.note("last-prompt", json!({"lastPrompt": shown, "leafUuid": leaf}));
-        self.shared.show(Shown::Notice(format!("✻ Worked for {}s", begun.elapsed().as_secs())));
+        self.shared.show(ConversationItem::Notice(format!("✻ Worked for {}s", begun.elapsed().as_secs())));
     }
 
     /// Runs the UserPromptSubmit hooks.
@@ -88,15 +88,15 @@ impl Engine {
                 "UserPromptSubmit operation blocked by hook:\n{reason}\n\nOriginal prompt: {}",
                 prompt.shown
             );
-            self.shared.show(Shown::Notice(text));
+            self.shared.show(ConversationItem::Notice(text));
             self.shared.post.send(AgentEvent::PutBack(prompt.shown.clone()));
             return Submitted::PutBack;
         }
         outcome.stop.map_or(Submitted::Goes(outcome.contexts), Submitted::Stopped)
     }
 
-    /// A hook said that the prompt is not to go on: it stands in the conversation, the box is empty, and no
-    /// request follows (measured on 2.1.331).
+    /// A hook refused to continue with the prompt: it stays in the conversation, the box is empty, and no
+    /// request is sent (measured on 2.1.331).
     fn left(&mut self, prompt: &AgentPrompt, source: PromptSource, reason: &str) {
         self.accept(prompt, source, &[]);
         let text = format!("Operation stopped by hook: {reason}");
@@ -105,10 +105,10 @@ impl Engine {
             "system",
             json!({"subtype": "informational", "content": text, "isMeta": false, "level": "warning"}),
         );
-        self.shared.show(Shown::Text(text));
+        self.shared.show(ConversationItem::Text(text));
     }
 
-    /// Takes the prompt into the conversation.
+    /// Adds the prompt to the conversation.
     fn accept(&mut self, prompt: &AgentPrompt, source: PromptSource, contexts: &[String]) {
         let shared = Arc::clone(&self.shared);
         self.prompts += 1;
@@ -153,11 +153,11 @@ impl Engine {
         }
         blocks.push(json!({"type": "text", "text": prompt.text}));
         resumed_history::push(&mut self.messages, "user", blocks);
-        shared.show(Shown::Prompt(prompt.shown.clone()));
+        shared.show(ConversationItem::Prompt(prompt.shown.clone()));
         shared.transcript.open();
     }
 
-    /// Requests and tools until the turn ends.
+    /// Sends requests and runs tools until the turn ends.
     fn steps(&mut self) -> TurnEnd {
         let mut blocks = 0;
         self.failed = false;
@@ -188,12 +188,12 @@ impl Engine {
 
     fn request(&mut self) -> Result<ModelMessage, ModelFailure> {
         if crash_after().is_some_and(|n| self.requests >= n) {
-            // Nothing is restored, nothing is flushed: that is what a crash is.
+            // Nothing is restored or flushed, as in a crash.
             std::process::exit(1);
         }
         self.requests += 1;
         if let Some(message) = self.messages.last() {
-            // The real program writes requests down too, so that results stand in the file twice.
+            // The real program records requests, too, so that results are in the file twice.
             self.shared.note(
                 "api-request-blob",
                 json!({"hash": Uuid::new_v4().simple().to_string(), "message": message}),
@@ -206,12 +206,12 @@ impl Engine {
         let texts: Vec<&str> = message.content.iter().filter_map(|b| b["text"].as_str()).collect();
         self.last_text = texts.join("\n");
         for text in texts.into_iter().filter(|t| !t.is_empty()) {
-            self.shared.show(Shown::Text(text.to_owned()));
+            self.shared.show(ConversationItem::Text(text.to_owned()));
         }
         Ok(message)
     }
 
-    /// Runs the Stop hooks; true when they send the model on.
+    /// Runs the Stop hooks; returns true if they continue the turn.
     fn sent_on(&mut self, active: bool) -> bool {
         let shared = Arc::clone(&self.shared);
         let outcome = shared.fire(
@@ -245,7 +245,7 @@ impl Engine {
         true
     }
 
-    /// Keeps what the model had said when it was interrupted.
+    /// Keeps the text that had arrived before an interruption.
     fn partial(&mut self, texts: Vec<Value>) {
         if texts.is_empty() {
             return;
@@ -257,7 +257,7 @@ impl Engine {
             "cache_creation_input_tokens": 0}});
         self.shared.link("assistant", json!({"message": message}));
         for text in texts.iter().filter_map(|b| b["text"].as_str()) {
-            self.shared.show(Shown::Text(text.to_owned()));
+            self.shared.show(ConversationItem::Text(text.to_owned()));
         }
         resumed_history::push(&mut self.messages, "assistant", texts);
     }
@@ -267,22 +267,22 @@ impl Engine {
         let id = lock(&self.shared.live).prompt_id.clone();
         self.shared.link("user", json!({"promptId": id, "message": {"role": "user", "content": [block]}}));
         resumed_history::push(&mut self.messages, "user", vec![block]);
-        self.shared.show(Shown::Result("Interrupted · What should Claude do instead?".into()));
+        self.shared.show(ConversationItem::Result("Interrupted · What should Claude do instead?".into()));
         TurnEnd::Interrupted(how)
     }
 
-    /// The API said no, for good: a line that no model made, and StopFailure instead of Stop.
+    /// Handles a permanent API error: a line without a model, and StopFailure instead of Stop.
     fn failure(&mut self, failure: &ModelFailure) -> TurnEnd {
         self.failed = true;
-        let report = super::fault::Report::new(failure, self.shared.client.has_subscription());
+        let report = super::fault::ApiErrorReport::new(failure, self.shared.client.has_subscription());
         self.shared.link("assistant", report.line());
-        self.shared.show(Shown::Text(report.text.clone()));
+        self.shared.show(ConversationItem::Text(report.text.clone()));
         self.shared.fire("StopFailure", PayloadScope::Turn, "", report.payload());
         TurnEnd::Failed
     }
 }
 
-/// `HOPTY_AGENT_CRASH_AFTER`: the process ends after this number of requests, instead of making another.
+/// `HOPTY_AGENT_CRASH_AFTER`: after this number of requests the process exits instead of sending another.
 fn crash_after() -> Option<usize> {
     std::env::var("HOPTY_AGENT_CRASH_AFTER").ok()?.parse().ok()
 }

@@ -49,7 +49,8 @@ pub fn play_tapes(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<(
 /// [`play_tapes`] with variables of this process that are passed to the tapes: `${NAME}` in a tape is their
 /// value.
 ///
-/// # Errors As [`play_tapes`].
+/// # Errors
+/// As [`play_tapes`].
 pub fn play_tapes_with(
     paths: impl IntoIterator<Item = impl AsRef<Path>>,
     variables: &[&str],

@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::panic::Location;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use regex::Regex;
 
-use super::{PoisonError, Terminal, TestFailure, TestResult};
+use super::{Terminal, TestFailure, TestResult};
 use crate::core::cast::{CastEvent, CastEventKind, CastHeader};
 use crate::screen::PictureLines;
 use crate::testing::evidence_cast::{evidence_cast, last_screen};

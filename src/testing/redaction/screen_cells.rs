@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::Replacement;
+use super::tape_redactions::Replacement;
 use crate::screen::{Hyperlink, Style, StyledRun};
 use crate::testing::outcome::ScreenCopy;
 

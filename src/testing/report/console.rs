@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::failure_text::{INDENT, details, headline, one_line};
+use super::failure_text::{INDENT, details, headline, one_line, seconds};
 use super::ink::{Ink, InkLine, without_commands};
-use super::{ReportOptions, TestReport, seconds};
+use super::{ReportOptions, TestReport};
 use crate::testing::outcome::{TapeOutcome, TapeVerdict, TestSummary};
 use crate::testing::redaction::RedactedOutcome;
 

@@ -1,11 +1,11 @@
 //! A failure in full, as lines: everything that a person needs without opening a file.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::ink::{Ink, InkLine};
-use super::seconds;
 use crate::core::text::ellipsis::begin_of;
 use crate::testing::outcome::{EvidenceFile, RowComparison, ScreenComparison, ScreenCopy, TapeFailure};
 
@@ -250,6 +250,12 @@ pub fn one_line(text: &str) -> String {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
     if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
+}
+
+/// A duration for people: `0.12 s`, `5.0 s`.
+pub(super) fn seconds(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1.0 { format!("{seconds:.2} s") } else { format!("{seconds:.1} s") }
 }
 
 #[cfg(test)]

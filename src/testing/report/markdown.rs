@@ -4,9 +4,8 @@
 use std::io::{self, Write};
 
 use super::TestReport;
-use super::failure_text::{details, headline, one_line};
+use super::failure_text::{details, headline, one_line, seconds};
 use super::ink::safe;
-use super::seconds;
 use crate::testing::outcome::{TapeVerdict, TestSummary};
 use crate::testing::redaction::RedactedOutcome;
 

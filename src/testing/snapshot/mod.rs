@@ -2,19 +2,19 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`screen_snapshot`] | the text form: encode and parse |
-//! | [`style_span`] | the second part of it: runs of cells with a style |
-//! | [`snapshot_comparison`] | expected and actual, with wildcards |
-//! | [`snapshot_store`] | the files: check, update, accept, unused |
-//! | [`snapshot_review`] | pure: the page of `hopty test --review`, and its keys |
-//! | [`review_terminal`] | the review's terminal |
+//! | `screen_snapshot` | the text form: encode and parse |
+//! | `style_span` | the second part of it: runs of cells with a style |
+//! | `snapshot_comparison` | expected and actual, with wildcards |
+//! | `snapshot_store` | the files: check, update, accept, unused |
+//! | `snapshot_review` | pure: the page of `hopty test --review`, and its keys |
+//! | `review_terminal` | the review's terminal |
 //!
 //! A screen is redacted ([`super::redaction`]) before it becomes a snapshot.
 
 pub mod review_terminal;
-pub mod screen_snapshot;
-pub mod snapshot_comparison;
-pub mod snapshot_review;
+mod screen_snapshot;
+mod snapshot_comparison;
+mod snapshot_review;
 pub mod snapshot_store;
 pub mod style_span;
 

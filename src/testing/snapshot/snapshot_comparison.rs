@@ -132,28 +132,8 @@ fn pairs(rows: &[SnapshotRow], texts: &[&str]) -> Vec<RowPair> {
             })
             .collect();
     }
-    // costs[row][at]: the fewest differences between rows[row..] and texts[at..].
     let (height, length) = (rows.len(), texts.len());
-    let mut costs = vec![vec![0u32; length + 1]; height + 1];
-    for row in (0..=height).rev() {
-        for at in (0..=length).rev() {
-            costs[row][at] = match (row < height, at < length) {
-                (false, false) => 0,
-                (false, true) => costs[row][at + 1] + 1,
-                (true, in_screen) => match (&rows[row], in_screen) {
-                    (SnapshotRow::AnyRows, true) => costs[row + 1][at].min(costs[row][at + 1]),
-                    (SnapshotRow::AnyRows, false) => costs[row + 1][at],
-                    (_, false) => costs[row + 1][at] + 1,
-                    (expected, true) => {
-                        let differs = u32::from(!expected.matches(texts[at]));
-                        (costs[row + 1][at + 1] + differs)
-                            .min(costs[row + 1][at] + 1)
-                            .min(costs[row][at + 1] + 1)
-                    }
-                },
-            };
-        }
-    }
+    let costs = difference_counts(rows, texts);
     let (mut pairs, mut row, mut at) = (Vec::new(), 0, 0);
     let mut in_dots = false;
     while row < height || at < length {
@@ -184,6 +164,32 @@ fn pairs(rows: &[SnapshotRow], texts: &[&str]) -> Vec<RowPair> {
         }
     }
     pairs
+}
+
+/// For each `row` and `at`, the fewest differences between `rows[row..]` and `texts[at..]`.
+fn difference_counts(rows: &[SnapshotRow], texts: &[&str]) -> Vec<Vec<u32>> {
+    let (height, length) = (rows.len(), texts.len());
+    let mut costs = vec![vec![0u32; length + 1]; height + 1];
+    for row in (0..=height).rev() {
+        for at in (0..=length).rev() {
+            costs[row][at] = match (row < height, at < length) {
+                (false, false) => 0,
+                (false, true) => costs[row][at + 1] + 1,
+                (true, in_screen) => match (&rows[row], in_screen) {
+                    (SnapshotRow::AnyRows, true) => costs[row + 1][at].min(costs[row][at + 1]),
+                    (SnapshotRow::AnyRows, false) => costs[row + 1][at],
+                    (_, false) => costs[row + 1][at] + 1,
+                    (expected, true) => {
+                        let differs = u32::from(!expected.matches(texts[at]));
+                        (costs[row + 1][at + 1] + differs)
+                            .min(costs[row + 1][at] + 1)
+                            .min(costs[row][at + 1] + 1)
+                    }
+                },
+            };
+        }
+    }
+    costs
 }
 
 fn row_comparison(

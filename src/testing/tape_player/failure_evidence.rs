@@ -28,13 +28,7 @@ pub(super) fn write_evidence(
         session.findings.warn(format!("nothing is kept of the failure: {error}"));
         return Vec::new();
     }
-    // Remove the evidence of an earlier failure.
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let is_evidence = entry.file_name().to_str().is_some_and(|name| is_evidence(name, &file.name));
-        if is_evidence && !outputs.has_made(&entry.path()) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
+    remove_earlier_evidence(&file.name, outputs);
     // Redact what the tape redacts in its snapshots.
     let redactions = Some(&session.redactions).filter(|all| all.has_rules());
     let redacted = |text: String| match redactions {
@@ -59,15 +53,11 @@ pub(super) fn write_evidence(
     }
     if let Some((_, _, cast)) = files.iter().find(|(kind, ..)| *kind == "cast") {
         let started = session.terminals.started().unwrap_or(session.clock.began());
+        let steps = session.findings.trace_steps(tape, started).into_iter();
         let page = TracePage {
             title: file.path.display().to_string(),
             cast: cast.clone(),
-            steps: session
-                .findings
-                .trace_steps(tape, started)
-                .into_iter()
-                .map(|step| TraceStep { line: redacted(step.line), ..step })
-                .collect(),
+            steps: steps.map(|step| TraceStep { line: redacted(step.line), ..step }).collect(),
             failure: Some(redacted(failure.message.clone())),
             comparison: failure.comparison.as_ref().map(|rows| redacted(comparison_text(rows))),
         };
@@ -84,6 +74,16 @@ pub(super) fn write_evidence(
         }
     }
     written
+}
+
+/// Removes the evidence of an earlier failure of this test.
+fn remove_earlier_evidence(test: &str, outputs: &TapeOutputs) {
+    for entry in fs::read_dir(outputs.evidence_dir()).into_iter().flatten().flatten() {
+        let is_evidence = entry.file_name().to_str().is_some_and(|name| is_evidence(name, test));
+        if is_evidence && !outputs.has_made(&entry.path()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Whether a file of this name is evidence of this test: people may keep files of their own beside it.

@@ -1,9 +1,9 @@
 //! `Pause`, and the pause at a failure: a person examines the screen, types, and lets the test continue.
 
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::print_line;
 use super::step_failure::{StepFailure, StepResult};
 use super::tape_input::TapeInput;
 use super::test_session::TestSession;
@@ -59,4 +59,9 @@ pub(super) fn pause(
         lines.into_iter().for_each(|line| input.note(line));
     }
     result
+}
+
+/// Prints a line for the person at the terminal. Failures are ignored.
+pub(super) fn print_line(text: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::duration;
 use super::step_failure::{StepFailure, StepResult};
 use super::test_clock::TestClock;
+use super::test_clock::duration;
 use super::test_session::{CurrentTerminal, TestSession};
 use super::test_terminals::signal_number;
 use super::test_workspace::TestWorkspace;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::duration;
 use super::screen_regions::ScreenRegions;
 use super::step_failure::{StepFailure, StepResult};
+use super::test_clock::duration;
 use super::test_session::TestSession;
 use crate::core::tape::{ScreenRegion, Tape};
 use crate::testing::outcome::{FailureKind, ScreenCopy, SnapshotChange, SnapshotNote};
@@ -93,7 +93,7 @@ impl TapeSnapshots {
             .literal(&session.workspace.dirs().base().to_string_lossy(), "[TEST]");
         let (_, terminal) = session.terminal()?;
         let pids: Vec<i32> =
-            terminal.look_at_processes().all.iter().map(|process| process.stat.pid).collect();
+            terminal.inspect_processes().all.iter().map(|process| process.stat.pid).collect();
         redactions.add_pids(pids.into_iter().filter_map(|pid| u32::try_from(pid).ok()));
         let copy = match region {
             Some(region) => ScreenCopy::part(terminal.view(), region.row_range(), region.col_range()),

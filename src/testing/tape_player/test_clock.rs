@@ -4,7 +4,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::duration;
 use super::step_failure::{StepFailure, StepResult};
 use crate::core::tape::TapeTime;
 use crate::sys::poll::{Interest, PollSet, is_readable};
@@ -98,6 +97,11 @@ impl TestClock {
         let _ = set.wait_within(Some(time));
         self.in_time()
     }
+}
+
+/// The time of a tape as a duration of the clock.
+pub(super) fn duration(time: TapeTime) -> Duration {
+    Duration::from_nanos(time.as_nanos())
 }
 
 #[cfg(test)]

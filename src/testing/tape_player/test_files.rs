@@ -51,7 +51,7 @@ pub(super) fn copy_file(session: &mut TestSession, from: &TapeText, to: Option<&
 }
 
 /// `Run`: a command outside of the terminal, which must succeed.
-pub(super) fn run_aside(session: &mut TestSession, line: &TapeText) -> StepResult {
+pub(super) fn run_outside_terminal(session: &mut TestSession, line: &TapeText) -> StepResult {
     let line = session.workspace.text(line)?;
     // What it changes on the screen is new.
     session.take_mark();

@@ -9,9 +9,10 @@ use super::known_files::KnownFiles;
 use super::step_failure::{StepFailure, StepResult};
 use super::tape_findings::TapeFindings;
 use super::test_clock::TestClock;
+use super::test_clock::duration;
 use super::test_terminals::{NamedTerminal, TestTerminals};
 use super::test_workspace::TestWorkspace;
-use super::{PlayOptions, duration, redactions_of};
+use super::{PlayOptions, redactions_of};
 use crate::core::tape::{Tape, TapeCommand, TapeSetting, TapeSettings, TapeSpan, TapeSpeed, TapeTime};
 use crate::testing::discovery::TapeFile;
 use crate::testing::program_wait::{SettleRules, WaitEnd};
@@ -114,7 +115,7 @@ impl TestSession {
         let Some((_, terminal)) = self.terminals.current() else { return Ok(()) };
         while terminal.end().is_none()
             && Instant::now() < until
-            && (terminal.has_unread_input() || terminal.look_at_processes().is_working())
+            && (terminal.has_unread_input() || terminal.inspect_processes().is_working())
         {
             terminal.pass(READ_LOOK)?;
         }

@@ -205,7 +205,7 @@ impl TestTerminals {
         if let Some(end) = terminal.end() {
             return vec![format!("{} has ended: {}", named.command, end_words(end))];
         }
-        let look = terminal.look_at_processes();
+        let look = terminal.inspect_processes();
         let states: Vec<(i32, &str)> = look
             .all
             .iter()
@@ -248,7 +248,7 @@ impl TestTerminals {
         }
         let mut finished = FinishedPrograms::default();
         for (named, mut terminal) in self.beside.iter().zip(terminals) {
-            let look = terminal.look_at_processes();
+            let look = terminal.inspect_processes();
             self.ended.program_ran += look.ran;
             self.ended.waited_for_cpu += look.waited;
             let end = terminal.finish();

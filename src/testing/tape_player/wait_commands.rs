@@ -1,8 +1,8 @@
 //! Commands that wait: `Wait`, `Expect` and its variants, `Settle`, `Ready`, `Exit`.
 
-use super::duration;
 use super::screen_regions::ScreenRegions;
 use super::step_failure::{StepFailure, StepResult};
+use super::test_clock::duration;
 use super::test_session::TestSession;
 use super::test_terminals::signal_number;
 use crate::core::process_change::ProcessEnd;

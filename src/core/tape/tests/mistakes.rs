@@ -96,7 +96,7 @@ fn a_misspelt_command_behind_a_text_is_an_error_unless_the_tape_is_one_of_vhs() 
 }
 
 #[test]
-fn a_command_behind_a_comment_s_angle_without_a_blank_is_told() {
+fn a_command_after_a_comment_mark_without_a_blank_is_reported() {
     for text in ["#>Expect 'zzz'", "#>Enter", "#>\tHome"] {
         let tape = read(&format!("Show\n{text}"));
         assert_eq!(tape.steps.len(), 1, "{text}");
@@ -119,7 +119,7 @@ fn a_byte_order_mark_begins_no_command() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn a_missing_argument_is_named() {
     for (source, message) in [
         ("Expect", "1:1: `Expect` needs a \"text\" or a /regex/ (for example \"text\")"),
         ("Expect # nothing", "1:1: `Expect` needs a \"text\" or a /regex/ (for example \"text\")"),
@@ -190,7 +190,7 @@ fn a_report_shows_the_line_and_the_place() {
 }
 
 #[test]
-fn one_mistake_is_told_once_and_the_next_line_as_well() {
+fn a_mistake_is_reported_once_and_one_on_the_next_line_too() {
     is_wrong("$ a | b > c\nShow\nFoo bar 'x' 5\nEnter ~ 'x'", &[(1, 1), (3, 1), (4, 7)]);
     // A valid command in between resets that.
     is_wrong("~ Show ~", &[(1, 1), (1, 8)]);

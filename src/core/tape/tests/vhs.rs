@@ -70,7 +70,7 @@ fn words_need_no_quotes_unless_they_are_keywords() {
 }
 
 #[test]
-fn what_begins_no_token_is_no_command() {
+fn an_illegal_character_is_not_a_command() {
     for sign in
         ["$", "<", ">", "(", ",", ";", ":", "~", "*", "&", "|", "!", "ä", "漢", "@", "=", "+", "%", "^", "\\"]
     {

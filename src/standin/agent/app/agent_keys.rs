@@ -1,4 +1,4 @@
-//! Which key does what: in the prompt box, at the trust question, at a permission question.
+//! The effects of keys: in the prompt box, at the trust question, at a permission question.
 
 use std::sync::Arc;
 use std::thread;
@@ -8,18 +8,18 @@ use serde_json::json;
 
 use super::super::agent_input::AgentKey;
 use super::super::agent_screen::Block;
-use super::super::agent_shared::{AgentEvent, AgentPrompt, PayloadScope, PermissionAnswer, Shown};
+use super::super::agent_shared::lock;
+use super::super::agent_shared::{AgentEvent, AgentPrompt, ConversationItem, PayloadScope, PermissionAnswer};
 use super::super::engine::Command;
-use super::super::lock;
 use super::super::options::AgentPermissionMode;
 use super::super::transcript::now;
 use super::{App, PendingSecondPress, TWICE};
 
 impl App {
-    /// Does what the keys of one read ask for.
+    /// Handles the keys of one read.
     pub(super) fn keys(&mut self, keys: Vec<AgentKey>) {
-        // Keys of one write act on what was drawn before it (measured: "down, Enter" at once takes the old
-        // choice).
+        // Keys of one write refer to what was drawn before it (measured: "down, Enter" at once takes the
+        // old option).
         let drawn = self.chosen;
         for key in keys {
             if self.exit.is_some() {
@@ -76,7 +76,7 @@ impl App {
                 _ => return,
             },
             AgentKey::Escape => PermissionAnswer::No,
-            // Ctrl+C does nothing here (measured).
+            // Ctrl+C has no effect here (measured).
             _ => return,
         };
         if let Some(question) = self.question.take() {
@@ -117,7 +117,8 @@ impl App {
         }
     }
 
-    /// The order is that of Claude Code 2.1.330; the widest is among them where the command line allows it.
+    /// The order is that of Claude Code 2.1.330; it includes the mode that asks nothing if the command line
+    /// allows it.
     fn next_mode(&self) {
         let mut live = lock(&self.shared.live);
         live.mode = match live.mode {
@@ -138,7 +139,7 @@ impl App {
         }
     }
 
-    /// Sends a prompt on its way, or does what a slash command says.
+    /// Submits a prompt, or runs a slash command.
     pub(super) fn submit(&mut self, text: String, shown: String) {
         let (word, rest) = text.split_once(' ').unwrap_or((text.as_str(), ""));
         match word {
@@ -146,7 +147,7 @@ impl App {
             "/clear" => self.order(Command::Clear),
             "/compact" => self.order(Command::Compact(rest.to_owned())),
             _ if word.starts_with('/') && !word[1..].contains('/') => {
-                let shown = Shown::Notice(format!("Unknown command: {word}"));
+                let shown = ConversationItem::Notice(format!("Unknown command: {word}"));
                 self.event(AgentEvent::Show(shown));
             }
             _ if self.running > 0 => self.queue(AgentPrompt { text, shown, contexts: Vec::new() }),
@@ -154,14 +155,16 @@ impl App {
         }
     }
 
-    /// While a turn runs: the UserPromptSubmit hooks run at once, then the prompt is in the queue (measured).
+    /// While a turn runs, the UserPromptSubmit hooks run at once, and then the prompt is queued (measured).
     fn queue(&self, mut prompt: AgentPrompt) {
         let shared = Arc::clone(&self.shared);
         thread::spawn(move || {
             let outcome =
                 shared.fire("UserPromptSubmit", PayloadScope::Turn, "", json!({"prompt": prompt.text}));
             if let Some(reason) = outcome.stop.or(outcome.block) {
-                shared.show(Shown::Notice(format!("UserPromptSubmit operation blocked by hook:\n{reason}")));
+                shared.show(ConversationItem::Notice(format!(
+                    "UserPromptSubmit operation blocked by hook:\n{reason}"
+                )));
                 return;
             }
             prompt.contexts = outcome.contexts;

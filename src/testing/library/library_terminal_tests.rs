@@ -37,7 +37,7 @@ fn a_failure_shows_the_screen_and_keeps_it() {
     let failure = t.expect("ready").map(drop).unwrap_err();
     let text = failure.to_string();
     for part in [
-        "library/tests.rs:",
+        "library/library_terminal_tests.rs:",
         "expect \"ready\"",
         "screen now 40x8",
         "│four",

@@ -1,9 +1,9 @@
-//! How a client's time with a session ends.
+//! The outcome of an attach.
 
 use super::deferred_notices::NoticeList;
 use crate::ipc::message::RequestError;
 
-/// How a client's time with a session ended.
+/// How an attach ended.
 #[derive(Debug)]
 pub enum AttachEnd {
     /// The program ended, with this exit code and an optional message for the person.
@@ -20,10 +20,9 @@ pub enum AttachEnd {
     HungUp,
 }
 
-/// What came of an attach.
 #[derive(Debug)]
-pub struct Stay {
-    pub left: AttachEnd,
+pub struct AttachOutcome {
+    pub end: AttachEnd,
     /// Notices that the host sent meanwhile.
     pub notices: NoticeList,
 }

@@ -5,8 +5,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
-use super::program_run::Inheritance;
+use super::super::program_run::Inheritance;
+use super::super::{ArgumentSources, ChildRun, Processes, ScreenModel, TypingNow};
 use super::*;
+use crate::core::process_change::ProcessEnd;
 use crate::core::supervisor::phase::StartKind;
 use crate::core::terminal::Size;
 use crate::host::terminals::Capabilities;

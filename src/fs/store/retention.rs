@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::manifests::FoundManifest;
-use super::{Keeping, Store};
+use super::{Retention, Store};
 use crate::core::handoff::manifest_entry::HandoffProgress;
 use crate::core::ids::HandoffId;
 use crate::core::time::WallTime;
@@ -13,7 +13,7 @@ impl Store {
     /// Deletes records that are too many or too old, never one that is active in any channel. While a
     /// manifest cannot be read, its needs are unknown, so the records of its channel stay. Records that stay
     /// and errors become notices.
-    pub(super) fn delete_old(&self, now: WallTime, keep: Keeping) {
+    pub(super) fn delete_old(&self, now: WallTime, keep: Retention) {
         let (mut active, mut unread) = (HashSet::new(), Vec::new());
         for channel in self.manifests.channels() {
             match self.manifests.find(&channel) {
@@ -57,7 +57,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{capture, store};
+    use super::super::handoff_store::tests::{capture, store};
     use super::*;
 
     #[test]
@@ -66,7 +66,7 @@ mod tests {
         let save = |channel: &str, second, records| {
             let mut capture = capture(None, second);
             capture.origin.channel = channel.parse().unwrap();
-            store.save(capture, Keeping { records, ..Keeping::default() }).unwrap().id
+            store.save(capture, Retention { records, ..Retention::default() }).unwrap().id
         };
         let (mine, hers) = (save("mine", 0, 50), save("hers", 1, 50));
         for (channel, second) in [("mine", 2), ("hers", 3)] {

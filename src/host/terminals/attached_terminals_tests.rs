@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
+use super::super::{Capabilities, TerminalRun, flow};
 use super::*;
+use crate::core::config::SizePolicy;
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::phase::EndCause;
 use crate::host::child::ScreenModel;
@@ -95,7 +97,7 @@ impl Stage {
 
     fn write(&mut self, text: &str) {
         self.on(|terminals, scene| {
-            terminals.set_slow_aside(scene);
+            terminals.pause_slow(scene);
             terminals.show(text.as_bytes(), scene);
         });
         self.model.change(|screen| screen.feed(text.as_bytes()));

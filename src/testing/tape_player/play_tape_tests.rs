@@ -1,6 +1,8 @@
 use std::path::Path;
 
+use super::super::redactions_of;
 use super::*;
+use crate::core::tape::TapeTime;
 use crate::core::tape::{
     ExpectArea, ExpectCommand, KeyChord, KeyName, KeyPress, ProgramEnd, TapePattern, TapeSetting, TapeSpan,
     TapeText, WaitScope,

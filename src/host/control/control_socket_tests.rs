@@ -2,14 +2,15 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use super::waits::Awaited;
+use super::super::OpenHookCall;
+use super::super::peer::Peer;
+use super::super::waits::Awaited;
 use super::*;
 use crate::core::claude::hooks;
 use crate::ipc::answers::RestartAnswer;
 use crate::ipc::frame::tag;
 use crate::ipc::stream::FrameStream;
 use crate::sys::process::ProcessStart;
-use peer::Peer;
 
 const NOW: Stamp = Stamp(1000);
 
@@ -245,7 +246,7 @@ fn silence_closes_a_connection_that_waits_for_nothing() {
     let (asks, _other) = place.greeted(Peer::Person);
     let (owed, _third) = place.greeted(Peer::Person);
     let (waits, _fourth) = place.greeted(Peer::Person);
-    let number = place.control.owe(RequestId { connection: owed, request: 9 });
+    let number = place.control.register_request(RequestId { connection: owed, request: 9 });
     let wanted = Awaited::Condition(serde_json::from_value(json!({"for": "exit"})).unwrap());
     place.control.waits.add(RequestId { connection: waits, request: 1 }, wanted, NOW).unwrap();
     assert!(place.control.waits.add(RequestId { connection: waits, request: 2 }, wanted, NOW).is_err());
@@ -294,7 +295,7 @@ fn the_end_of_a_restart_answers_each_once() {
     assert_eq!(answers.iter().filter(|line| line.contains("\"id\":1")).count(), 1, "{answers:?}");
     assert!(answers.last().unwrap().contains("it was cancelled"), "{answers:?}");
     let mut place = self::place();
-    let key = place.control.owe_key();
+    let key = place.control.register_key();
     assert!(
         !place.control.settle_key(key + 1) && place.control.settle_key(key) && !place.control.settle_key(key)
     );

@@ -31,7 +31,7 @@ fn every_form_of_ctrl_c() {
 }
 
 #[test]
-fn what_only_looks_like_ctrl_c() {
+fn sequences_that_only_look_like_ctrl_c() {
     for form in [
         "\x1b[99;5:3u", "\x1b[99u", "\x1b[99;1u", "\x1b[99;6u", "\x1b[99;7u", "\x1b[99;13u", "\x1b[100;5u",
         "\x1b[1:99;5u", "\x1b[27;6;99~", "\x1b[27;5;100~", "\x1b[27;5~", "\x1b[99;5~", "\x1b[5;99u", "c",
@@ -70,7 +70,7 @@ fn nothing_is_recognised_inside_a_paste() {
 }
 
 #[test]
-fn what_a_terminal_says_by_itself() {
+fn reports_of_a_terminal_are_not_typing() {
     for form in [
         "\x1b[I",
         "\x1b[O",
@@ -165,7 +165,7 @@ fn a_key_cut_by_a_slow_line_still_counts_after_flush() {
 }
 
 #[test]
-fn a_paste_goes_on_after_flush() {
+fn a_paste_continues_after_flush() {
     let mut classifier = Classifier::new();
     let mut out = Vec::new();
     classifier.feed(b"\x1b[200~a", &mut out);

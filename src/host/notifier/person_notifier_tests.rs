@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::notify_command::NotifyJob;
+use super::super::notify_command::NotifyJob;
 use super::*;
 use crate::core::config::{DurationMs, NotifyEvent, NotifyTerminal};
 use crate::core::supervisor::state::{KnownState, SessionState, StateSource};
@@ -112,9 +112,9 @@ fn terminals_get_whole_sequences() {
     );
     assert!(parts[2].starts_with("\x1b]777;notify;hopty: proj;a,b") && parts[3] == "\x07");
     // In the middle of a sequence: try again a moment later.
-    notifier.rang(false, Stamp(5));
+    notifier.note_written(false, Stamp(5));
     assert_eq!(notifier.deadline(Stamp(5)), Some(Stamp(5 + RING_AGAIN_MS)));
-    notifier.rang(true, Stamp(60));
+    notifier.note_written(true, Stamp(60));
     assert!(notifier.terminal_bytes().is_empty());
 }
 

@@ -1,0 +1,114 @@
+//! Runs the demo from its first key to its closing page.
+
+use std::io::{self, Write};
+
+use nix::libc;
+
+use super::demo_dirs::DemoDirs;
+use super::demo_event::{DemoClock, Pace};
+use super::demo_loop::{DemoEnd, Show, ShowMode};
+use super::demo_screen::DemoScreen;
+use super::demo_terminal::DemoTerminal;
+use super::journal_reader::JournalReader;
+use super::page::{KeptFiles, Page, PageStyle};
+use super::proof::Facts;
+use super::story::Story;
+use super::{demo_dirs, scripted_model};
+use crate::core::ids::SessionName;
+use crate::core::process_change::Signal;
+use crate::fs::session;
+use crate::standin::api::Api;
+use crate::standin::script::Script;
+use crate::sys::process;
+use crate::sys::signals::{self, Signals};
+
+/// The size of the inner terminal when nobody watches, columns and rows.
+const UNSEEN: (u16, u16) = (100, 30);
+/// A model with a window of 200,000 tokens; the agent need not ask before it edits files, which is all that
+/// it does.
+const ARGS: [&str; 4] = ["--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits"];
+/// Signals that the demo acts on.
+const SIGNALS: [i32; 7] =
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGWINCH, libc::SIGTSTP, libc::SIGCONT];
+
+/// What happens to the demo's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    Removed,
+    /// Keep the files, and print where they are (`--keep`).
+    Kept,
+}
+
+/// Runs the demo. Returns the exit code: 0 only if the whole loop happened; 1 with what was missing on
+/// standard error; 128 + n after Ctrl+C or a signal.
+///
+/// # Errors
+/// When the demo cannot be set up: no temporary directory, no pseudo-terminal, no port on the loopback
+/// interface.
+pub fn run(files: Files) -> io::Result<u8> {
+    // A reader that goes away (`hopty demo | head`) must not leave a session behind.
+    signals::ignore(libc::SIGPIPE);
+    // Whatever the inherited umask: the demo's files are private, and usable for the demo.
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
+    process::become_subreaper();
+    let signals = Signals::catch(&SIGNALS)?;
+    let clock = DemoClock::start();
+    let watched = DemoScreen::is_possible();
+    let pace = if watched { Pace::WATCHED } else { Pace::BRISK };
+    let api = Api::start(Script::each(move |request, _| scripted_model::reply(request, pace)))?;
+    let mut place = DemoDirs::make(&api.url())?;
+    let session = SessionName::for_directory(demo_dirs::PROJECT);
+    let journal_path = place.paths.session(&session).join(session::JOURNAL);
+    let journal = JournalReader::new(&journal_path);
+    let view = if watched { ShowMode::Stage(Box::new(DemoScreen::open()?)) } else { ShowMode::Lines };
+    let size = match &view {
+        ShowMode::Stage(stage) => stage.inner_size(),
+        ShowMode::Lines => UNSEEN,
+    };
+    let inner = DemoTerminal::start(&place, &ARGS, size)?;
+    let mut show = Show::new(clock, inner, journal, Story::new(pace), signals, view);
+    let end = show.run(&place, &api);
+    let took = show.clock.now();
+    let facts = Facts::gather(&mut show.inner, &show.journal, &api, &place);
+    let all_gone = show.inner.end(&place);
+    let screen = show.inner.screen.lines();
+    // Restore the person's terminal before anything else is printed.
+    let Show { entries, view, .. } = show;
+    drop(view);
+    drop(api);
+    let mut missing = facts.missing();
+    if let DemoEnd::Stuck(beat) = end {
+        missing.insert(0, format!("it stopped at this point: {}", beat.caption()));
+    }
+    if !all_gone {
+        missing.push("a process is still running".to_owned());
+    }
+    let kept = place.leave(files).unwrap_or_else(|e| {
+        missing.push(format!("not all files could be removed: {e}"));
+        Some(place.base.clone())
+    });
+    let kept = kept.map(|base| KeptFiles::of(&place, &journal_path, base));
+    let form = if end == DemoEnd::Over && missing.is_empty() {
+        PageStyle::of(&io::stdout())
+    } else {
+        PageStyle::of(&io::stderr())
+    };
+    let page = Page { facts: &facts, entries: &entries, all_gone, took, kept, form };
+    Ok(close(end, &page, &missing, &screen))
+}
+
+/// Prints how it ended, unless the reader is gone, and returns the exit code.
+fn close(end: DemoEnd, page: &Page<'_>, missing: &[String], screen: &[String]) -> u8 {
+    let (code, text) = match end {
+        DemoEnd::Unread => return Signal(libc::SIGPIPE).exit_code(),
+        DemoEnd::Signal(number) => (Signal(number).exit_code(), page.cut_short()),
+        DemoEnd::Over if missing.is_empty() => (0, page.whole()),
+        DemoEnd::Over | DemoEnd::Stuck(_) => (1, page.failed(missing, screen)),
+    };
+    let _ = if code == 0 {
+        io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush())
+    } else {
+        io::stderr().write_all(text.as_bytes())
+    };
+    code
+}

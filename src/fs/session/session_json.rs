@@ -1,0 +1,100 @@
+//! The last status that a session's host wrote (`session.json`), and its last screen.
+
+use std::path::{Path, PathBuf};
+
+use super::STATUS;
+use super::session_list::list;
+use crate::core::ids::{ConversationId, SessionName};
+use crate::core::status_types::{ExitKind, SessionStatus};
+use crate::core::supervisor::Agent;
+use crate::fs::paths::Paths;
+use crate::sys::boot;
+use crate::sys::safe_file::{self, FileRule, SafeFileError};
+
+/// The longest session file that is read, in bytes: it contains the command line, of which the kernel accepts
+/// up to 2 MiB.
+const STATUS_CAP: u64 = 16 << 20;
+/// The longest picture of a last screen that is read, in bytes.
+const SCREEN_CAP: u64 = 64 << 20;
+
+pub(super) fn last_waits_for_restore(dir: &Path) -> bool {
+    status(dir).ok().flatten().is_some_and(|last| waits_for_restore(&last))
+}
+
+/// Whether `hopty restore` can resume an ended session: its host was killed, or ended with the machine, and
+/// its conversation exists.
+pub fn waits_for_restore(last: &SessionStatus) -> bool {
+    was_killed(last) && resumable(last).is_some()
+}
+
+/// As [`waits_for_restore`], whether or not its conversation exists.
+pub fn was_killed(last: &SessionStatus) -> bool {
+    let lost = last.exit.as_ref().is_none_or(|exit| exit.kind.is(ExitKind::Lost));
+    let with_machine = last.machine.shutdown && is_of_another_boot(last);
+    last.agent.is(Agent::Claude) && (lost || with_machine)
+}
+
+/// Whether the machine was rebooted since. Older hosts recorded no boot id.
+pub fn is_of_another_boot(last: &SessionStatus) -> bool {
+    let (then, now) = (last.machine.boot_id.as_deref(), boot::id());
+    then.is_some() && now.is_some() && then != now.as_deref()
+}
+
+/// The conversation of a session that Claude can resume.
+pub fn resumable(status: &SessionStatus) -> Option<&ConversationId> {
+    let transcript = status.transcript.as_ref()?;
+    status.conversation.as_ref().filter(|_| Path::new(transcript).is_file())
+}
+
+/// The last `session.json` that a session's host wrote; `None` if there is none.
+///
+/// # Errors
+/// When it is not a file of this user, or cannot be read.
+pub fn status(dir: &Path) -> Result<Option<SessionStatus>, SafeFileError> {
+    let bytes = safe_file::read(&dir.join(STATUS), FileRule::own(STATUS_CAP))?;
+    Ok(bytes.and_then(|bytes| SessionStatus::read(&bytes)))
+}
+
+/// A live session other than `own` that runs this conversation, according to its `session.json`.
+pub fn other_session_with(
+    paths: &Paths,
+    own: &SessionName,
+    conversation: &ConversationId,
+) -> Option<SessionName> {
+    let runs = |name: &SessionName| {
+        let status = status(&paths.session(name)).ok().flatten();
+        status.and_then(|status| status.conversation).as_ref() == Some(conversation)
+    };
+    let others = list(paths).into_iter().filter(|(name, alive)| *alive && name != own);
+    others.map(|(name, _)| name).find(runs)
+}
+
+/// Whether `session.json` exists and cannot be parsed. A file that cannot be read does not count as
+/// damaged.
+pub fn is_damaged(dir: &Path) -> bool {
+    match status(dir) {
+        Ok(status) => status.is_none() && dir.join(STATUS).exists(),
+        Err(SafeFileError::Io { .. }) => false,
+        Err(_) => true,
+    }
+}
+
+/// The ended sessions whose `session.json` is damaged.
+pub fn damaged(paths: &Paths) -> Vec<SessionName> {
+    let ended = list(paths).into_iter().filter(|(_, alive)| !*alive).map(|(name, _)| name);
+    ended.filter(|name| is_damaged(&paths.session(name))).collect()
+}
+
+/// The last screen of a session that ended without an attached client, as the JSON object that a host would
+/// answer.
+pub fn last_screen(paths: &Paths, name: &SessionName) -> Option<serde_json::Value> {
+    let bytes = safe_file::read(&paths.last_screen(name), FileRule::own(SCREEN_CAP)).ok()??;
+    let last: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    (last["degraded"] == serde_json::json!(false)).then_some(last)
+}
+
+/// The directory that a session runs in, according to its `session.json`.
+pub fn working_dir(dir: &Path) -> Option<PathBuf> {
+    let status = status(dir).ok()??;
+    Some(status.dir).filter(|dir| !dir.is_empty()).map(PathBuf::from)
+}
