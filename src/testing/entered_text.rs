@@ -93,6 +93,13 @@ impl EnteredText {
         }
     }
 
+    /// Whether a part of it stands in this place.
+    pub fn is_at(&self, screen: &Screen, place: &ScreenPlace) -> bool {
+        self.places.iter().filter_map(|known| known.on_screen(screen)).any(|known| {
+            known.row == place.row && known.cols.start < place.cols.end && place.cols.start < known.cols.end
+        })
+    }
+
     /// Where it stands now, in whatever colours, and the frame in which it was found there. A place that has
     /// another text is forgotten.
     pub fn places(&mut self, screen: &Screen) -> Vec<(u64, ScreenPlace)> {
