@@ -16,7 +16,9 @@ use super::entered_text::EnteredText;
 use super::look::{FoundPlace, Look, LookSubject, NearestRow, ScreenArea, TextPattern};
 use super::typed_ahead::{PromptLine, TypedAhead};
 use crate::core::terminal::Modes;
-use crate::screen::{Attr, Color, FrameChanges, RowText, Screen, ScreenPlace, ScreenReport, ShellMark, Style};
+use crate::screen::{
+    Attr, Color, FrameChanges, RowText, Screen, ScreenPlace, ScreenReport, ShellMark, Style,
+};
 
 /// The start of the sequences with which a shell announces its prompt and the output of a command (OSC 133).
 const SHELL_MARK: &[u8] = b"\x1b]133;";
@@ -714,8 +716,7 @@ mod tests {
             ("items: 12, items: 1", "\x1b[1;9H,    ", r"items: 1\b", ScreenArea::All, 1),
             ("name: bob", "\x1b[1;7H\x1b[K", "^name:$", field, 1),
             ("bob", "\x1b[1;1H\x1b[K", "^$", field, 1),
-            ("one line and its wrapped end", "\x1b[2;2H\x1b[K", "its wr$", ScreenArea::All, 0),
-            ("one line and its wrapped end", "\x1b[2;4H\x1b[K", "its wrapped$", ScreenArea::All, 1),
+            ("one line and its wrapped end", "\x1b[2;5H\x1b[K", "its wrapped$", ScreenArea::All, 1),
             ("one\r\ntwo\r\n", "\r\n\r\n", "(?m)^two$", ScreenArea::All, 0),
             ("one\r\ntwo x\r\n", "\r\n\r\n\x1b[1;4H\x1b[K", "^two$", ScreenArea::All, 1),
             // Another row that ends so stands there now.
@@ -799,8 +800,63 @@ mod tests {
                 assert!(watch.find(&text("READ"), &mark).new.is_empty(), "{drawn:?} {line}");
             }
             let mark = watch.take_mark(4);
+            watch.expect_echo(b"\r", &raw);
             frame(&mut watch, "\x1b[HREADY       \x1b[3HREADY");
             assert_eq!(watch.find(&text("READ"), &mark).new.len(), 2, "{drawn:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_typed_is_no_news_where_its_line_is_drawn_again_before_enter() {
+        let raw = Modes { lflag: 0, ..cooked() };
+        for (key, drawn) in [
+            // Ctrl+L; a list of completions; text typed in front; a search; a yank.
+            ("\x0c", "\x1b[H\x1b[2J> true READY"),
+            ("\t", "\r\nREADY1 READY2\r\n> true READY"),
+            ("a", "\r> atrue READY\x1b[4G"),
+            ("\x12", "\r(search): true READY"),
+            ("\x19", "\r> \x1b[K|true READY"),
+        ] {
+            for cut in [1, 3, 1000] {
+                let mut watch = watch("ok\r\n> ");
+                watch.take_mark(1);
+                watch.expect_echo(b"true READY", &raw);
+                frame(&mut watch, "true READY");
+                let mark = watch.take_mark(2);
+                watch.expect_echo(key.as_bytes(), &raw);
+                for (at, part) in drawn.split('|').enumerate() {
+                    let mark = if at == 0 { mark.clone() } else { watch.take_mark(3) };
+                    for bytes in part.as_bytes().chunks(cut) {
+                        watch.feed(bytes);
+                        watch.end_frame();
+                    }
+                    let new = watch.find(&text("true READY"), &mark).new;
+                    assert!(new.is_empty(), "{drawn:?} cut to {cut}: {:?}", watch.screen().lines());
+                }
+                watch.take_mark(4);
+                watch.expect_echo(b"\r", &raw);
+                let mark = watch.take_mark(5);
+                frame(&mut watch, "\r\n> true READY");
+                assert!(!watch.find(&text("true READY"), &mark).new.is_empty(), "{drawn:?}: behind Enter");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_typed_again_or_put_back_by_a_full_screen_program_is_news() {
+        let raw = Modes { lflag: 0, ..cooked() };
+        for (before, typed) in [("> ", "READY"), ("\x1b[?1049h> ", "")] {
+            let mut watch = watch(before);
+            watch.take_mark(1);
+            watch.expect_echo(b"READY", &raw);
+            frame(&mut watch, "READY");
+            watch.take_mark(2);
+            watch.expect_echo(b"\x15", &raw);
+            frame(&mut watch, "\r\x1b[K> ");
+            let mark = watch.take_mark(3);
+            watch.expect_echo(typed.as_bytes(), &raw);
+            frame(&mut watch, "READY");
+            assert_eq!(watch.find(&text("READY"), &mark).new.len(), 1, "{before:?}");
         }
     }
 
