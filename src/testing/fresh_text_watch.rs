@@ -41,12 +41,18 @@ pub struct TestMark {
     above: u64,
     /// The rows of the screen: they may leave it later and are old then.
     rows: Arc<[RowText]>,
+    cursor_row: u16,
 }
 
 impl TestMark {
     /// The line of the tape that it belongs to, from 1.
     pub fn line(&self) -> u32 {
         self.line
+    }
+
+    /// The text of the row in which the cursor was.
+    pub fn cursor_row_text(&self) -> &str {
+        self.rows.get(usize::from(self.cursor_row)).map_or("", RowText::text)
     }
 
     /// Whether a row of the screen matched this at the mark.
@@ -343,6 +349,7 @@ impl FreshTextWatch {
             commands: self.commands,
             above: self.screen.history_total(),
             rows: (0..self.screen.size().1).map(|row| self.screen.row_text(row)).collect(),
+            cursor_row: self.screen.cursor().row,
         }
     }
 
