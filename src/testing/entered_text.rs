@@ -37,6 +37,8 @@ struct EnteredPlace {
     is_lost: bool,
     /// Enter has not been pressed, so the program may still edit it.
     is_edited: bool,
+    /// It is a part of another place.
+    is_part: bool,
 }
 
 impl EnteredPlace {
@@ -136,7 +138,11 @@ impl EnteredText {
             }
             found.retain(|(row, _)| (first_row..=last_row).contains(row));
         }
-        for (row, cols) in found {
+        for (row, cols) in &found {
+            let (row, cols) = (*row, cols.clone());
+            let is_part = found.iter().any(|(at, whole)| {
+                *at == row && *whole != cols && whole.start <= cols.start && cols.end <= whole.end
+            });
             let text = screen.row_text(row).part(cols.clone()).text().to_owned();
             let line_start = screen.row_text(row).part(0..cols.end).text().to_owned();
             let line = screen.history_total() + u64::from(row);
@@ -151,13 +157,15 @@ impl EnteredText {
                 is_shown: true,
                 is_lost: false,
                 is_edited,
+                is_part,
             });
         }
     }
 
-    /// Whether a part of it stands in this place.
+    /// Whether a line of it stands in this place, whole.
     pub fn is_at(&self, screen: &Screen, place: &ScreenPlace) -> bool {
-        self.places.iter().filter_map(|known| known.on_screen(screen)).any(|known| {
+        let lines = self.places.iter().filter(|known| !known.is_part);
+        lines.filter_map(|known| known.on_screen(screen)).any(|known| {
             known.row == place.row && known.cols.start < place.cols.end && place.cols.start < known.cols.end
         })
     }
