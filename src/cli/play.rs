@@ -124,6 +124,9 @@ pub(super) fn play(options: &PlayRecordingOptions) -> Result<u8, VerbError> {
         note(format_args!("hopty: the newest recording is {name}"));
     }
     let timeline = load(&file).map_err(|failed| failed.about(&name))?;
+    if timeline.header().has_no_size {
+        note(format_args!("hopty: play: {name}: it says 0x0 for the size of the terminal; 80x24 is used"));
+    }
     let done = show(options, &file, &timeline).map_err(|failed| failed.about(&name))?;
     let Some(damage) = timeline.damage() else { return Ok(done) };
     note(format_args!("hopty: play: {name}: damaged, played up to {damage}", damage = visible(damage)));

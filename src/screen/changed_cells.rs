@@ -89,6 +89,8 @@ struct MarkedScreen {
     /// The alternate screen, if it was shown; these do not move with their rows.
     placed: Option<Vec<CellLook>>,
     cursor_row: u16,
+    /// For each row of the screen that was shown: which row it was at the mark.
+    rows: Vec<Option<u16>>,
 }
 
 impl MarkedScreen {
@@ -143,7 +145,9 @@ impl FrameChanges {
             self.marks.pop_front();
         }
         let cursor_row = self.cursor.0;
-        self.marks.push_back(MarkedScreen { frame: self.frame, primary, alternate, placed, cursor_row });
+        let rows = (0..screen.size().1).map(Some).collect();
+        let frame = self.frame;
+        self.marks.push_back(MarkedScreen { frame, primary, alternate, placed, cursor_row, rows });
         self.frame
     }
 
@@ -208,6 +212,20 @@ impl FrameChanges {
         let then = if in_cursor_row { known.cursor_row } else { row };
         let at = |row: u16| self.indexes(&ScreenPlace { row, cols: col..col.saturating_add(1) }).next();
         at(row).zip(at(then)).is_some_and(|(at, then)| self.cells[at].look != placed[then])
+    }
+
+    /// Which row a row of the last frame was at the mark, from which it may have moved; `None` if it came in
+    /// later, or if the other screen was shown.
+    pub fn row_then(&self, mark: u64, row: u16) -> Option<u16> {
+        let known = self.marks.iter().find(|known| known.frame == mark)?;
+        *known.rows.get(usize::from(row)).filter(|_| known.placed.is_some() == self.alternate)?
+    }
+
+    /// The row that stood in the place of this row at the mark: see [`FrameChanges::is_new_in_place`].
+    pub fn row_in_place(&self, mark: u64, row: u16, in_cursor_row: bool) -> Option<u16> {
+        let known = self.marks.iter().find(|known| known.frame == mark)?;
+        known.placed.as_ref().filter(|_| self.alternate)?;
+        Some(if in_cursor_row { known.cursor_row } else { row })
     }
 
     fn is_new_at(&self, mark: u64, at: usize) -> bool {
@@ -287,6 +305,7 @@ impl FrameChanges {
             mark.primary = vec![CellLook::UNKNOWN; cols * rows];
             mark.alternate = vec![CellLook::UNKNOWN; cols * rows];
             mark.placed = None;
+            mark.rows = vec![None; rows];
         }
         self.revision = screen.revision();
         self.cursor = (screen.cursor().row, screen.cursor().col);
@@ -357,6 +376,11 @@ impl FrameChanges {
                     // The alternate screen is created when it is first shown, and again after a reset.
                     cells.fill(CellLook::UNKNOWN);
                 }
+            }
+            let origins = if mark.placed.is_some() { alternate } else { primary };
+            move_cells(&mut mark.rows, 1, origins, None);
+            if origins.is_none() {
+                mark.rows.fill(None);
             }
         }
     }

@@ -18,9 +18,9 @@ const DATE_WORDS: [&str; 19] = [
     "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Texts that appeared after the mark in one of these places, best first: words that are on the screen
-/// once, without digits, not on the cursor's row, and the longest of them. `avoid`: text that differs in
-/// every run. `hidden`: input that was not shown.
+/// Texts that came after the mark, in one of these places, the best first: not the prompt again, words that
+/// stand there once, without digits, not on the cursor's row, and the longest of them. `avoid`: what is
+/// different in every run. `hidden`: what was typed and not shown.
 pub(super) fn lasting_texts(
     watch: &FreshTextWatch,
     mark: &TestMark,
@@ -42,7 +42,8 @@ pub(super) fn lasting_texts(
             if !places.new.is_empty() {
                 // Next to the cursor there is usually the prompt, which appears after any answer.
                 let is_answer = place.row != watch.screen().cursor().row;
-                found.push((TextRank::of(&part, places.all.len() == 1, is_answer), part));
+                let is_prompt = !is_answer && mark.cursor_row_text().contains(&part);
+                found.push((TextRank::of(&part, is_prompt, places.all.len() == 1, is_answer), part));
             }
         }
     }
@@ -71,22 +72,24 @@ fn joined(places: &[ScreenPlace]) -> Vec<ScreenPlace> {
 /// The rank of a text, most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct TextRank {
+    is_no_prompt: bool,
     has_word: bool,
     has_no_digit: bool,
     is_single: bool,
     is_answer: bool,
-    letters: usize,
+    letters_and_digits: usize,
 }
 
 impl TextRank {
-    fn of(text: &str, is_single: bool, is_answer: bool) -> TextRank {
+    fn of(text: &str, is_prompt: bool, is_single: bool, is_answer: bool) -> TextRank {
         let letters = text.chars().filter(|c| c.is_alphabetic()).count();
         TextRank {
+            is_no_prompt: !is_prompt,
             has_word: letters > 1,
             has_no_digit: !text.contains(|c: char| c.is_ascii_digit()),
             is_single,
             is_answer,
-            letters,
+            letters_and_digits: text.chars().filter(|c| c.is_alphanumeric()).count(),
         }
     }
 }
@@ -195,6 +198,24 @@ mod tests {
         watch.end_frame();
         let found = lasting_texts(&watch, &mark, &watch.new_places(&mark), &[], &[]);
         assert_eq!(found[0], "apple");
+    }
+
+    #[test]
+    fn a_number_is_worth_more_than_the_prompt_behind_it() {
+        for (before, answer, want) in [
+            ("sqlite> select 40+2;", "\r\n42\r\nsqlite> ", "42"),
+            ("(gdb) print 40+2", "\r\n$1 = 42\r\n(gdb) ", "42"),
+            // A command without an answer.
+            ("sqlite> .mode box", "\r\nsqlite> ", "sqlite>"),
+        ] {
+            let mut watch = FreshTextWatch::new((60, 6), 10);
+            watch.feed(before.as_bytes());
+            let mark = watch.take_mark(1);
+            watch.feed(answer.as_bytes());
+            watch.end_frame();
+            let found = lasting_texts(&watch, &mark, &watch.new_places(&mark), &[], &[]);
+            assert_eq!(found[0], want, "{before}");
+        }
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::new_text::lasting_texts;
 use crate::core::process_change::ProcessEnd;
 use crate::core::tape::{
-    ClickCommand, ExpectArea, ExpectCommand, KeyAction, ProgramEnd, TapeCommand, TapePattern, TapeSignal,
-    TapeText,
+    ClickCommand, ExpectArea, ExpectCommand, KeyAction, KeyName, ProgramEnd, TapeCommand, TapePattern,
+    TapeSignal, TapeText,
 };
 use crate::screen::ScreenPlace;
 use crate::testing::fresh_text_watch::{FreshTextWatch, TestMark};
@@ -38,6 +38,8 @@ pub(super) struct TapeDraft {
     expected: BTreeMap<usize, Vec<String>>,
     /// The last command is an input, which a further one may join.
     is_open: bool,
+    /// The last command is a key that new text has answered.
+    is_answered: bool,
     /// The time of the last input.
     last_input: Duration,
     /// How many variables stand for hidden input.
@@ -64,6 +66,7 @@ impl TapeDraft {
             commands: Vec::new(),
             expected: BTreeMap::new(),
             is_open: false,
+            is_answered: false,
             last_input: Duration::ZERO,
             secrets: 0,
             is_secret: false,
@@ -96,7 +99,9 @@ impl TapeDraft {
         }
         match (self.commands.last(), input) {
             (Some(TapeCommand::Type { .. }), TapeCommand::Type { .. }) => self.is_secret == is_secret,
-            (Some(TapeCommand::Key(last)), TapeCommand::Key(next)) => last.chords == next.chords,
+            (Some(TapeCommand::Key(last)), TapeCommand::Key(next)) => {
+                last.chords == next.chords && !self.is_answered
+            }
             (Some(TapeCommand::Resize { .. }), TapeCommand::Resize { .. }) => true,
             (Some(TapeCommand::Click(last)), TapeCommand::Click(next)) => {
                 let is_same = ClickCommand { times: next.times, ..last.clone() } == *next;
@@ -108,6 +113,24 @@ impl TapeDraft {
             ) => direction == next_way && at == next_place,
             _ => false,
         }
+    }
+
+    /// Notes whether new text has answered a key such as Enter or Tab: the same key again may answer that.
+    /// Keys that move or erase are one input however far they go.
+    pub fn look_for_answer(&mut self, watch: &FreshTextWatch, mark: &TestMark) {
+        let Some(TapeCommand::Key(press)) = self.commands.last() else { return };
+        let moves = |key: KeyName| {
+            use KeyName as K;
+            matches!(key, K::Up | K::Down | K::Left | K::Right | K::Home | K::End | K::PageUp | K::PageDown)
+                || matches!(key, K::Backspace | K::Delete)
+        };
+        let is_text = |place: &ScreenPlace| {
+            let row = watch.screen().row_text(place.row);
+            !row.part(place.cols.clone()).text().trim().is_empty()
+        };
+        self.is_answered = self.is_open
+            && !press.chords.iter().all(|chord| moves(chord.key))
+            && watch.new_places(mark).iter().any(is_text);
     }
 
     /// Adds an input. `is_secret`: the program does not show it, as at a password prompt, so a variable
@@ -131,6 +154,7 @@ impl TapeDraft {
         }
         self.is_secret = is_secret;
         self.is_open = true;
+        self.is_answered = false;
         match (self.commands.last_mut(), &input) {
             (Some(TapeCommand::Type { text, .. }), TapeCommand::Type { text: more, .. }) if joins => {
                 text.append(more);
@@ -268,6 +292,7 @@ mod tests {
         for (ms, typed, answer) in steps {
             let at = Duration::from_millis(*ms);
             for command in keys.commands(typed.as_bytes()) {
+                draft.look_for_answer(&watch, &mark);
                 if !draft.joins(&command, false, at) {
                     draft.check(&watch, &mark, ShellAnswer::default(), false);
                     mark = watch.take_mark(2);
@@ -336,6 +361,21 @@ mod tests {
         let steps =
             [(0, "\x1b[B", "\x1b[2Htwo"), (100, "\x1b[B", "\x1b[3Hmore"), (2000, "\x1b[B", "\x1b[4Hlast")];
         assert_eq!(tape(&steps), "Down 2\nExpect \"two\"\nDown\nExpect \"last\"\nExit 3\n");
+    }
+
+    #[test]
+    fn a_key_that_answers_what_the_same_key_has_shown_is_another_input() {
+        let steps = [
+            (0, "", "Colour?"),
+            (10, "\r", "\x1b[2HSure?"),
+            (400, "\r", "\x1b[3Hdone"),
+            (2000, "\t", "\x07"),
+            (2100, "\t", ""),
+        ];
+        assert_eq!(
+            tape(&steps),
+            "Expect \"Colour?\"\nEnter\nExpect \"Sure?\"\nEnter\nExpect \"done\"\nTab 2\nExit 3\n"
+        );
     }
 
     #[test]

@@ -345,6 +345,7 @@ impl TapeRecorder {
 
     /// Adds checks for the effect of the last input, unless the next one belongs to it.
     fn begin_input(&mut self, input: &TapeCommand, is_secret: bool) {
+        self.draft.look_for_answer(self.terminal.watch(), &self.mark);
         if !self.draft.joins(input, is_secret, self.began.elapsed()) {
             self.wait_for_answer();
             self.check(false);

@@ -1,6 +1,8 @@
 //! The text that a tape typed or pasted, where a program shows it. A change of its colours alone is no
 //! answer: readline shows a paste in reverse video until the next key, and Ink and Textual draw the
-//! cursor and the focus of a field as colours of its text.
+//! cursor and the focus of a field as colours of its text. Nor is the same line drawn again elsewhere, until
+//! Enter is pressed: line editors do that at Ctrl+L, below a list of completions, and for what is typed in
+//! front of the text.
 
 use std::ops::Range;
 
@@ -18,22 +20,65 @@ pub struct EnteredText {
 }
 
 /// The part of it on one row.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct EnteredPlace {
     /// The number of its row among all lines, including those that have left the screen.
     line: u64,
     cols: Range<u16>,
     text: String,
+    /// Its row up to its end: the prompt and the text.
+    line_start: String,
     /// The frame in which it was found: that of the mark of the next input.
     frame: u64,
+    is_alternate: bool,
+    /// Its text was there at the end of the last frame.
+    is_shown: bool,
+    /// It was not there at the last mark.
+    is_lost: bool,
+    /// Enter has not been pressed, so the program may still edit it.
+    is_edited: bool,
+    /// It is a part of another place.
+    is_part: bool,
 }
 
 impl EnteredPlace {
+    fn row(&self, screen: &Screen) -> Option<u16> {
+        let row = u16::try_from(self.line.checked_sub(screen.history_total())?).ok()?;
+        (self.is_alternate == screen.alternate()).then_some(row)
+    }
+
     /// Its place on the screen, while its text is there.
     fn on_screen(&self, screen: &Screen) -> Option<ScreenPlace> {
-        let row = u16::try_from(self.line.checked_sub(screen.history_total())?).ok()?;
+        let row = self.row(screen)?;
         let there = screen.row_text(row).part(self.cols.clone());
         (there.text() == self.text).then(|| ScreenPlace { row, cols: self.cols.clone() })
+    }
+
+    /// Where a line editor has drawn its line again: the cursor's line begins as its row did. In a full-screen
+    /// program that is a copy, such as of `yyp` in vim.
+    fn drawn_again(&self, screen: &Screen) -> Option<u64> {
+        if self.is_alternate {
+            return None;
+        }
+        let is_wrapped = |row: u16| row > 0 && screen.row_wrapped(row - 1);
+        let last = screen.cursor().row;
+        let mut first = last;
+        while is_wrapped(first) {
+            first -= 1;
+        }
+        let is_same = |row: &u16| screen.row_text(*row).part(0..self.cols.end).text() == self.line_start;
+        let row = (first..=last).rev().find(is_same)?;
+        Some(screen.history_total() + u64::from(row))
+    }
+
+    /// Moves it to the columns of its row in which its text is now, the nearest ones.
+    fn shift(&mut self, screen: &Screen) -> bool {
+        let Some(row) = self.row(screen).map(|row| screen.row_text(row)) else { return false };
+        let found = row.text().match_indices(&self.text).map(|(at, text)| row.cols(at..at + text.len()));
+        let Some(cols) = found.min_by_key(|cols| cols.start.abs_diff(self.cols.start)) else { return false };
+        self.line_start = row.part(0..cols.end).text().to_owned();
+        self.cols = cols;
+        true
     }
 }
 
@@ -42,11 +87,16 @@ impl EnteredText {
     /// text.
     pub fn take(&mut self, bytes: &[u8]) {
         let sent = String::from_utf8_lossy(bytes);
+        if !sent.starts_with(MARKS.0) && sent.contains(['\r', '\n']) {
+            self.places.iter_mut().for_each(|place| place.is_edited = false);
+        }
         let text = match sent.strip_prefix(MARKS.0) {
             Some(pasted) => pasted.split_once(MARKS.1).map_or(pasted, |(pasted, _)| pasted),
             None if sent.chars().any(|c| c.is_control() && c != '\r') => return,
             None => &sent,
         };
+        // What had gone before this input and is there now may be this text.
+        self.places.retain(|place| place.is_shown || !place.is_lost);
         self.text.push_str(&text.replace('\r', "\n"));
     }
 
@@ -54,6 +104,10 @@ impl EnteredText {
     /// row and a column whether the cell has changed since the previous mark.
     pub fn end_input(&mut self, screen: &Screen, frame: u64, is_new: impl Fn(u16, u16) -> bool) {
         let entered = std::mem::take(&mut self.text);
+        let is_alternate = screen.alternate();
+        // A full-screen program may put text back, as after a deletion: that is an answer.
+        self.places.retain(|place| place.is_shown || !is_alternate);
+        self.places.iter_mut().for_each(|place| place.is_lost = !place.is_shown);
         let mut found = Vec::new();
         for row in 0..screen.size().1 {
             let text = screen.row_text(row);
@@ -84,19 +138,65 @@ impl EnteredText {
             }
             found.retain(|(row, _)| (first_row..=last_row).contains(row));
         }
-        for (row, cols) in found {
+        for (row, cols) in &found {
+            let (row, cols) = (*row, cols.clone());
+            let is_part = found.iter().any(|(at, whole)| {
+                *at == row && *whole != cols && whole.start <= cols.start && cols.end <= whole.end
+            });
             let text = screen.row_text(row).part(cols.clone()).text().to_owned();
+            let line_start = screen.row_text(row).part(0..cols.end).text().to_owned();
             let line = screen.history_total() + u64::from(row);
-            if !self.places.iter().any(|known| known.line == line && known.cols == cols) {
-                self.places.push(EnteredPlace { line, cols, text, frame });
-            }
+            let is_edited = !entered.ends_with('\n');
+            self.add(EnteredPlace {
+                line,
+                cols,
+                text,
+                line_start,
+                frame,
+                is_alternate,
+                is_shown: true,
+                is_lost: false,
+                is_edited,
+                is_part,
+            });
+        }
+    }
+
+    /// Whether a line of it stands in this place, whole.
+    pub fn is_at(&self, screen: &Screen, place: &ScreenPlace) -> bool {
+        let lines = self.places.iter().filter(|known| !known.is_part);
+        lines.filter_map(|known| known.on_screen(screen)).any(|known| {
+            known.row == place.row && known.cols.start < place.cols.end && place.cols.start < known.cols.end
+        })
+    }
+
+    fn add(&mut self, place: EnteredPlace) {
+        if !self.places.iter().any(|known| known.line == place.line && known.cols == place.cols) {
+            self.places.push(place);
         }
     }
 
     /// Where it stands now, in whatever colours, and the frame in which it was found there. A place that has
-    /// another text is forgotten.
+    /// another text is forgotten, unless the program may still draw the line again.
     pub fn places(&mut self, screen: &Screen) -> Vec<(u64, ScreenPlace)> {
-        self.places.retain(|place| place.on_screen(screen).is_some());
+        let mut copies = Vec::new();
+        for place in &mut self.places {
+            place.is_shown = place.on_screen(screen).is_some();
+            if !place.is_edited || place.is_alternate != screen.alternate() {
+                continue;
+            }
+            match place.drawn_again(screen) {
+                Some(line) if place.is_shown && line != place.line => {
+                    copies.push(EnteredPlace { line, ..place.clone() });
+                }
+                Some(line) if !place.is_shown => (place.line, place.is_shown) = (line, true),
+                None if !place.is_shown => place.is_shown = place.shift(screen),
+                _ => {}
+            }
+        }
+        copies.into_iter().for_each(|copy| self.add(copy));
+        let may_return = |place: &EnteredPlace| place.is_edited && place.is_alternate == screen.alternate();
+        self.places.retain(|place| place.is_shown || may_return(place));
         self.places.iter().filter_map(|place| Some((place.frame, place.on_screen(screen)?))).collect()
     }
 }

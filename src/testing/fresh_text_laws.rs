@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::echo::tests::cooked;
 use super::fresh_text_watch::{FreshTextWatch, TestMark};
-use super::look::{Look, TextPattern};
+use super::look::{Look, ScreenArea, TextPattern};
 use super::program_wait::SettleRules;
 use super::test_terminal::{ProgramUnderTest, TestTerminal};
 
@@ -23,6 +23,11 @@ fn from_environment(name: &str) -> Option<u64> {
 
 fn text(text: &str) -> Look {
     Look::on_screen(TextPattern::Text(text.to_owned()))
+}
+
+/// A word at the end of a row.
+fn last_in_row(word: &str) -> Look {
+    Look::on_screen(TextPattern::Regex(regex::Regex::new(&format!("{word}$")).unwrap()))
 }
 
 /// Random numbers from a seed.
@@ -157,6 +162,13 @@ impl Oracle {
         }
     }
 
+    /// Erases the words at the end of a row.
+    fn erase_row_end(&mut self, dice: &mut Dice) -> String {
+        let (row, slot) = (dice.roll(self.rows.len()), 1 + dice.roll(SLOTS - 1));
+        self.rows[row][slot..].iter_mut().for_each(|slot| slot.now = None);
+        format!("\x1b[{};{}H\x1b[K", row + 1, slot * WIDTH + 1)
+    }
+
     /// Draws the same on the primary screen; the alternate one is discarded.
     fn reset(&mut self) {
         if std::mem::take(&mut self.is_alternate) {
@@ -234,8 +246,9 @@ fn feed(watch: &mut FreshTextWatch, bytes: &str, dice: &mut Dice) {
     }
 }
 
-/// Lets the program draw once.
-fn draw(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) {
+/// Lets the program draw once; returns the word that was typed.
+fn draw(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) -> Option<&'static str> {
+    let mut typed = None;
     match dice.roll(20) {
         0 | 1 => {
             let bytes = oracle.switch_screens().to_owned() + &oracle.step(dice);
@@ -262,6 +275,7 @@ fn draw(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) {
             let bytes = oracle.step(dice) + &format!("\x1b[{};{}H", row + 1, slot * WIDTH + 1);
             feed(watch, &bytes, dice);
             let word = WORDS[dice.roll(WORDS.len())];
+            typed = Some(word);
             watch.expect_echo(word.as_bytes(), &cooked());
             let echoed = &mut oracle.rows[row][slot];
             echoed.now = Some((word, false));
@@ -277,6 +291,45 @@ fn draw(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) {
         }
     }
     watch.end_frame();
+    typed
+}
+
+#[test]
+fn what_no_row_of_the_mark_matches_is_never_called_old() {
+    let histories = from_environment("HOPTY_HISTORIES").unwrap_or(500);
+    let mut came_true = 0;
+    for seed in 0..histories {
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bf4);
+        let mut watch = FreshTextWatch::new(((SLOTS * WIDTH) as u16, 8), 50);
+        let mut oracle = Oracle::new();
+        draw(&mut watch, &mut oracle, &mut dice);
+        for line in 1..10 {
+            let (mark, was_alternate) = (watch.take_mark(line), oracle.is_alternate);
+            oracle.take_mark();
+            oracle.marks = 0;
+            let typed = draw(&mut watch, &mut oracle, &mut dice);
+            let bytes = oracle.erase_row_end(&mut dice);
+            feed(&mut watch, &bytes, &mut dice);
+            watch.end_frame();
+            // The mark has the rows of the screen that was shown.
+            let is_primary_again = was_alternate && !oracle.is_alternate;
+            for word in WORDS.into_iter().filter(|word| !is_primary_again && typed != Some(*word)) {
+                let look = last_in_row(word);
+                for look in [look.clone(), look.within(ScreenArea::Row(0))] {
+                    let found = watch.find(&look, &mark);
+                    let is_old = !found.all.is_empty() && found.new.is_empty();
+                    assert!(
+                        !is_old || mark.had(&look.pattern),
+                        "{word} in step {line} of history {seed}: {:#?}",
+                        watch.screen().lines()
+                    );
+                    let is_old_word = watch.find(&text(word), &mark).new.is_empty();
+                    came_true += usize::from(is_old_word && !found.new.is_empty());
+                }
+            }
+        }
+    }
+    assert!(came_true as u64 * 10 > histories, "{came_true} in {histories} histories");
 }
 
 #[test]

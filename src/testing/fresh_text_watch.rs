@@ -6,6 +6,7 @@
 //! when it returns. A **frame** ends when all output of the program has been read and it is not in the middle
 //! of a synchronized update; the screen is never examined in the middle of one.
 
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 use memchr::{memchr2, memmem};
@@ -15,7 +16,9 @@ use super::entered_text::EnteredText;
 use super::look::{FoundPlace, Look, LookSubject, NearestRow, ScreenArea, TextPattern};
 use super::typed_ahead::{PromptLine, TypedAhead};
 use crate::core::terminal::Modes;
-use crate::screen::{Attr, Color, FrameChanges, Screen, ScreenPlace, ScreenReport, ShellMark, Style};
+use crate::screen::{
+    Attr, Color, FrameChanges, RowText, Screen, ScreenPlace, ScreenReport, ShellMark, Style,
+};
 
 /// The start of the sequences with which a shell announces its prompt and the output of a command (OSC 133).
 const SHELL_MARK: &[u8] = b"\x1b]133;";
@@ -37,7 +40,8 @@ pub struct TestMark {
     /// How many lines had left the screen.
     above: u64,
     /// The rows of the screen: they may leave it later and are old then.
-    rows: Arc<[String]>,
+    rows: Arc<[RowText]>,
+    cursor_row: u16,
 }
 
 impl TestMark {
@@ -46,9 +50,14 @@ impl TestMark {
         self.line
     }
 
+    /// The text of the row in which the cursor was.
+    pub fn cursor_row_text(&self) -> &str {
+        self.rows.get(usize::from(self.cursor_row)).map_or("", RowText::text)
+    }
+
     /// Whether a row of the screen matched this at the mark.
     pub(super) fn had(&self, pattern: &TextPattern) -> bool {
-        self.rows.iter().any(|row| pattern.is_in(row))
+        self.rows.iter().any(|row| pattern.is_in(row.text()))
     }
 }
 
@@ -339,7 +348,8 @@ impl FreshTextWatch {
             output: self.output,
             commands: self.commands,
             above: self.screen.history_total(),
-            rows: (0..self.screen.size().1).map(|row| self.screen.row_text(row).text().to_owned()).collect(),
+            rows: (0..self.screen.size().1).map(|row| self.screen.row_text(row)).collect(),
+            cursor_row: self.screen.cursor().row,
         }
     }
 
@@ -380,8 +390,19 @@ impl FreshTextWatch {
     pub fn find(&self, look: &Look, since: &TestMark) -> LookFindings {
         let all = self.subject().find(look);
         let was_absent = self.was_absent(look, since);
+        // What the same search would have found at the mark.
+        let found_then = |in_place: bool| {
+            let row_text = |row| self.row_text_then(row, look.area, since, in_place);
+            self.subject().find_in_texts(look, row_text)
+        };
+        let moved = LazyCell::new(|| found_then(false));
+        let placed = LazyCell::new(|| found_then(true));
         let is_new = |place: &&FoundPlace| {
-            was_absent || self.is_new(place, since) || self.is_new_in_area(place, look.area, since)
+            was_absent
+                || self.is_new(place, since)
+                || self.is_new_in_area(place, look.area, since)
+                || self.is_new_match(place, look.area, since, false, &moved)
+                || look.area.is_place() && self.is_new_match(place, look.area, since, true, &placed)
         };
         let new = all.iter().filter(is_new).cloned().collect();
         LookFindings { all, new }
@@ -434,11 +455,36 @@ impl FreshTextWatch {
         }
     }
 
+    /// Whether a pattern matches the same text as at the mark, but did not match there: text beside it, such
+    /// as the end of its row, has gone. What the tape typed is no answer, whatever goes beside it.
+    fn is_new_match(
+        &self,
+        place: &FoundPlace,
+        area: ScreenArea,
+        since: &TestMark,
+        in_place: bool,
+        found_then: &LazyCell<Vec<FoundPlace>, impl FnOnce() -> Vec<FoundPlace>>,
+    ) -> bool {
+        let FoundPlace::Cells(places) = place else { return false };
+        let is_same_text = |place: &ScreenPlace| {
+            let now = match self.on_screen(place) {
+                Ok(place) => self.screen.row_text(place.row),
+                Err(_) => self.view().row_text(place.row),
+            };
+            let then = self.row_text_then(place.row, area, since, in_place);
+            now.part(place.cols.clone()).text() == then.part(place.cols.clone()).text()
+        };
+        let is_typed = |place: &ScreenPlace| {
+            self.on_screen(place).is_ok_and(|place| self.entered.is_at(&self.screen, &place))
+        };
+        places.iter().all(|place| is_same_text(place) && !is_typed(place)) && !found_then.contains(place)
+    }
+
     /// Whether one of the cells differs from the same row or region at the mark, even if a full-screen
     /// program only moved the text there.
     fn is_new_in_area(&self, place: &FoundPlace, area: ScreenArea, since: &TestMark) -> bool {
         let FoundPlace::Cells(places) = place else { return false };
-        if !matches!(area, ScreenArea::Row(_) | ScreenArea::Line | ScreenArea::Region(_)) {
+        if !area.is_place() {
             return false;
         }
         let is_new = |place: ScreenPlace| {
@@ -449,6 +495,20 @@ impl FreshTextWatch {
         places.iter().filter_map(|place| self.on_screen(place).ok()).any(is_new)
     }
 
+    /// The text at the mark of a row of the viewport, wherever it stood then, or with `in_place` of the row
+    /// that stood there in a full-screen program. Blank if it is unknown.
+    fn row_text_then(&self, row: u16, area: ScreenArea, since: &TestMark, in_place: bool) -> RowText {
+        let then = match self.on_screen(&ScreenPlace { row, cols: 0..0 }) {
+            Ok(place) if in_place => {
+                self.changes.row_in_place(since.frame, place.row, area == ScreenArea::Line).map(u64::from)
+            }
+            Ok(place) => self.changes.row_then(since.frame, place.row).map(u64::from),
+            Err(line) => line.checked_sub(since.above),
+        };
+        let then = then.and_then(|row| since.rows.get(usize::try_from(row).ok()?));
+        then.cloned().unwrap_or_default()
+    }
+
     /// A line that left the screen after the mark is old if it was on the screen then.
     fn is_new_line(&self, number: u64, since: &TestMark) -> bool {
         let Some(left) = number.checked_sub(since.above) else { return false };
@@ -456,7 +516,7 @@ impl FreshTextWatch {
         let first = self.screen.history_total().saturating_sub(self.screen.history_len() as u64);
         let line = usize::try_from(number.saturating_sub(first)).unwrap_or(usize::MAX);
         let text: String = self.screen.history_row_runs(line).iter().map(|run| run.text.as_str()).collect();
-        text.trim_end_matches(' ') != *then
+        text.trim_end_matches(' ') != then.text()
     }
 
     /// When the newest cell of a place appeared, in lines of the tape; `None` if unknown.
@@ -584,6 +644,7 @@ impl FreshTextWatch {
 #[cfg(test)]
 mod tests {
     use super::super::echo::tests::cooked;
+    use super::super::look::CellRegion;
     use super::*;
 
     fn text(text: &str) -> Look {
@@ -649,6 +710,50 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_that_comes_true_because_text_beside_it_went_is_new() {
+        let regex = |source: &str, area| Look {
+            area,
+            ..Look::on_screen(TextPattern::Regex(regex::Regex::new(source).unwrap()))
+        };
+        let row = ScreenArea::Row(0);
+        let field = ScreenArea::Region(CellRegion { row: 0, col: 0, rows: 1, cols: 8 });
+        for (before, answer, pattern, area, news) in [
+            ("gamma delta\x1b[2Hgamma", "\x1b[1;6H\x1b[K", "^gamma$", ScreenArea::All, 1),
+            ("gamma delta", "\x1b[1;6H\x1b[K", "^gamma$", row, 1),
+            ("items: 12, items: 1", "\x1b[1;9H,    ", r"items: 1\b", ScreenArea::All, 1),
+            ("name: bob", "\x1b[1;7H\x1b[K", "^name:$", field, 1),
+            ("bob", "\x1b[1;1H\x1b[K", "^$", field, 1),
+            ("one line and its wrapped end", "\x1b[2;5H\x1b[K", "its wrapped$", ScreenArea::All, 1),
+            ("one\r\ntwo\r\n", "\r\n\r\n", "(?m)^two$", ScreenArea::All, 0),
+            ("one\r\ntwo x\r\n", "\r\n\r\n\x1b[1;4H\x1b[K", "^two$", ScreenArea::All, 1),
+            // Another row that ends so stands there now.
+            ("\x1b[?1049htwo x\x1b[2Htwo", "\x1b[H\x1b[M", "^two$", row, 1),
+            ("\x1b[?1049htwo x\x1b[2Htwo", "\x1b[H\x1b[M", "^two$", ScreenArea::All, 0),
+        ] {
+            let mut watch = watch(before);
+            let mark = watch.take_mark(1);
+            frame(&mut watch, answer);
+            assert_eq!(watch.find(&regex(pattern, area), &mark).new.len(), news, "{before:?} {pattern}");
+        }
+    }
+
+    #[test]
+    fn what_was_typed_is_no_news_because_text_beside_it_went() {
+        let end = Look::on_screen(TextPattern::Regex(regex::Regex::new("READY$").unwrap()));
+        let raw = Modes { lflag: 0, ..cooked() };
+        let mut watch = watch("> ");
+        watch.take_mark(1);
+        watch.expect_echo(b"READY", &raw);
+        // As fish suggests more.
+        frame(&mut watch, "READY\x1b[2m or not\x1b[m");
+        let mark = watch.take_mark(2);
+        watch.expect_echo(b"\r", &raw);
+        frame(&mut watch, "\x1b[1;8H\x1b[K\r\n");
+        let found = watch.find(&end, &mark);
+        assert_eq!((found.all.len(), found.new.len()), (1, 0));
+    }
+
+    #[test]
     fn the_terminal_s_echo_is_no_news() {
         let mut watch = watch("$ ");
         let mark = watch.take_mark(1);
@@ -702,8 +807,63 @@ mod tests {
                 assert!(watch.find(&text("READ"), &mark).new.is_empty(), "{drawn:?} {line}");
             }
             let mark = watch.take_mark(4);
+            watch.expect_echo(b"\r", &raw);
             frame(&mut watch, "\x1b[HREADY       \x1b[3HREADY");
             assert_eq!(watch.find(&text("READ"), &mark).new.len(), 2, "{drawn:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_typed_is_no_news_where_its_line_is_drawn_again_before_enter() {
+        let raw = Modes { lflag: 0, ..cooked() };
+        for (key, drawn) in [
+            // Ctrl+L; a list of completions; text typed in front; a search; a yank.
+            ("\x0c", "\x1b[H\x1b[2J> true READY"),
+            ("\t", "\r\nREADY1 READY2\r\n> true READY"),
+            ("a", "\r> atrue READY\x1b[4G"),
+            ("\x12", "\r(search): true READY"),
+            ("\x19", "\r> \x1b[K|true READY"),
+        ] {
+            for cut in [1, 3, 1000] {
+                let mut watch = watch("ok\r\n> ");
+                watch.take_mark(1);
+                watch.expect_echo(b"true READY", &raw);
+                frame(&mut watch, "true READY");
+                let mark = watch.take_mark(2);
+                watch.expect_echo(key.as_bytes(), &raw);
+                for (at, part) in drawn.split('|').enumerate() {
+                    let mark = if at == 0 { mark.clone() } else { watch.take_mark(3) };
+                    for bytes in part.as_bytes().chunks(cut) {
+                        watch.feed(bytes);
+                        watch.end_frame();
+                    }
+                    let new = watch.find(&text("true READY"), &mark).new;
+                    assert!(new.is_empty(), "{drawn:?} cut to {cut}: {:?}", watch.screen().lines());
+                }
+                watch.take_mark(4);
+                watch.expect_echo(b"\r", &raw);
+                let mark = watch.take_mark(5);
+                frame(&mut watch, "\r\n> true READY");
+                assert!(!watch.find(&text("true READY"), &mark).new.is_empty(), "{drawn:?}: behind Enter");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_typed_again_or_put_back_by_a_full_screen_program_is_news() {
+        let raw = Modes { lflag: 0, ..cooked() };
+        for (before, typed) in [("> ", "READY"), ("\x1b[?1049h> ", "")] {
+            let mut watch = watch(before);
+            watch.take_mark(1);
+            watch.expect_echo(b"READY", &raw);
+            frame(&mut watch, "READY");
+            watch.take_mark(2);
+            watch.expect_echo(b"\x15", &raw);
+            frame(&mut watch, "\r\x1b[K> ");
+            let mark = watch.take_mark(3);
+            watch.expect_echo(typed.as_bytes(), &raw);
+            frame(&mut watch, "READY");
+            assert_eq!(watch.find(&text("READY"), &mark).new.len(), 1, "{before:?}");
         }
     }
 

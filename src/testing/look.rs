@@ -122,6 +122,11 @@ pub enum ScreenArea {
 }
 
 impl ScreenArea {
+    /// Whether it is a part of the screen that stays where it is when text moves.
+    pub fn is_place(&self) -> bool {
+        matches!(self, ScreenArea::Row(_) | ScreenArea::Line | ScreenArea::Region(_))
+    }
+
     /// Whether it is part of the visible screen.
     pub fn is_on_screen(&self) -> bool {
         !matches!(self, ScreenArea::History | ScreenArea::Title | ScreenArea::Clipboard)
@@ -309,6 +314,16 @@ impl LookSubject<'_> {
     /// The rows of an area, cut to its columns.
     fn rows(&self, area: ScreenArea) -> impl Iterator<Item = (u16, RowText)> {
         let (screen, first) = self.screen_for(area);
+        self.rows_with(area, move |row| screen.row_text(row - first))
+    }
+
+    /// The rows of an area, cut to its columns, with the text that `row_text` has for a row of the viewport.
+    fn rows_with(
+        &self,
+        area: ScreenArea,
+        row_text: impl Fn(u16) -> RowText,
+    ) -> impl Iterator<Item = (u16, RowText)> {
+        let (screen, first) = self.screen_for(area);
         let height = screen.size().1;
         let (rows, cols) = match area {
             ScreenArea::Line => {
@@ -321,22 +336,31 @@ impl LookSubject<'_> {
         };
         let rows = rows.start.min(height)..rows.end.min(height);
         rows.map(move |row| {
-            let text = screen.row_text(row);
+            let text = row_text(first + row);
             (first + row, if cols == (0..u16::MAX) { text } else { text.part(cols.clone()) })
         })
     }
 
     fn find_in_rows(&self, look: &Look) -> Vec<FoundPlace> {
+        self.find_in(look, self.rows(look.area))
+    }
+
+    /// All matches on the screen if its rows had the text that `row_text` has for a row of the viewport.
+    pub(super) fn find_in_texts(&self, look: &Look, row_text: impl Fn(u16) -> RowText) -> Vec<FoundPlace> {
+        self.find_in(look, self.rows_with(look.area, row_text))
+    }
+
+    fn find_in(&self, look: &Look, rows: impl Iterator<Item = (u16, RowText)>) -> Vec<FoundPlace> {
         if look.joined || look.pattern.spans_rows() {
             let mut block = RowBlock::new();
-            self.rows(look.area).for_each(|(number, row)| block.push(number, row, "\n"));
+            rows.for_each(|(number, row)| block.push(number, row, "\n"));
             let matches = look.pattern.matches(&block.text);
             return matches.iter().map(|found| FoundPlace::Cells(block.places(found))).collect();
         }
         let mut found = Vec::new();
         let mut lines = RowBlock::new();
         let (screen, first) = self.screen_for(look.area);
-        for (number, row) in self.rows(look.area) {
+        for (number, row) in rows {
             for bytes in look.pattern.matches(row.text()) {
                 let cols = row.cols(bytes);
                 let places =

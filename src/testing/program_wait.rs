@@ -139,7 +139,7 @@ pub struct WaitFound {
 }
 
 /// The words of a failure if the text is not new.
-pub(super) const OLD_TEXT: &str = "old text is no answer, moved or drawn again";
+pub(super) const OLD_TEXT: &str = "old text is no answer, scrolled or drawn again";
 /// The words of a failure if rows did not settle.
 pub(super) const KEPT_CHANGING: &str = "kept changing";
 

@@ -15,6 +15,8 @@ pub struct CastHeader {
     pub cols: u16,
     /// Rows at the start.
     pub rows: u16,
+    /// The recording says 0x0, as asciinema 2 writes where the terminal has no size; 80x24 stands for it.
+    pub has_no_size: bool,
     /// The terminal's type, such as `xterm-256color`.
     pub term_type: Option<String>,
     /// The terminal's name and version, as it answers XTVERSION.
@@ -85,11 +87,12 @@ impl CastHeader {
             (3, None) => (None, None),
             _ => (value.get("width"), value.get("height")),
         };
-        let side = |side: Option<&Value>| {
-            side.and_then(Value::as_u64).and_then(|side| u16::try_from(side).ok()).filter(|side| *side > 0)
-        };
-        let (Some(cols), Some(rows)) = (side(sides.0), side(sides.1)) else {
-            return Err(CastFault::NoSize);
+        let side =
+            |side: Option<&Value>| side.and_then(Value::as_u64).and_then(|side| u16::try_from(side).ok());
+        let (cols, rows, has_no_size) = match (side(sides.0), side(sides.1)) {
+            (Some(0), Some(0)) => (80, 24, true),
+            (Some(cols @ 1..), Some(rows @ 1..)) => (cols, rows, false),
+            _ => return Err(CastFault::NoSize),
         };
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         let of_term = |key: &str| text(term.and_then(|term| term.get(key)));
@@ -99,6 +102,7 @@ impl CastHeader {
             version,
             cols,
             rows,
+            has_no_size,
             term_type: of_term("type"),
             term_version: of_term("version"),
             theme: theme.and_then(CastTheme::read),

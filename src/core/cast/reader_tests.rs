@@ -51,6 +51,16 @@ const V3: &str = r##"{"version": 3, "term": {"cols": 80, "rows": 24, "type": "xt
 "##;
 
 #[test]
+fn a_terminal_without_a_size_had_80x24() {
+    let size = |text: &str| {
+        let header = read(text.as_bytes(), 9).0.unwrap();
+        (header.cols, header.rows, header.has_no_size)
+    };
+    assert_eq!(size("{\"version\":2,\"width\":0,\"height\":0}\n"), (80, 24, true));
+    assert_eq!(size("{\"version\":2,\"width\":9,\"height\":5}\n"), (9, 5, false));
+}
+
+#[test]
 fn version_3_has_intervals() {
     for piece in [1, 2, 3, 50, 10_000] {
         let (header, events, error) = read(V3.as_bytes(), piece);

@@ -129,6 +129,9 @@ impl<'a> TapeParser<'a, '_, '_> {
             };
             let known = OWN_COMMANDS.iter().copied().filter(|name| is_own_key(name));
             match nearest_word(part.text, known.chain(VHS_KEYS)) {
+                _ if part.kind == TokenKind::Comment && part.start == self.cur.end => {
+                    self.error_with_hint(part, message, "`#` begins a comment here; `Key alt-#` presses it");
+                }
                 Some(near) => self.error_with_hint(part, message, format!("did you mean `{near}`?")),
                 None => self.error(part, message),
             }

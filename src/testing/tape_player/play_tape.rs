@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use nix::libc;
@@ -142,6 +143,9 @@ pub fn play(
 /// Signals that indicate a crash.
 const CRASH_SIGNALS: [i32; 6] =
     [libc::SIGSEGV, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGSYS];
+
+/// How long a program of a tape without checks has for its answer to the last command, which may be its end.
+const LAST_ANSWER: Duration = Duration::from_secs(1);
 
 struct TapePlayer<'a> {
     file: &'a TapeFile,
@@ -402,10 +406,13 @@ impl<'a> TapePlayer<'a> {
     /// The checks after all commands.
     fn last_checks(&mut self) -> StepResult {
         self.claude.check_replies()?;
-        if !self.tape.has_checks()
-            && let Some((named, terminal)) = self.session.terminals.current()
-            // A shell that was typed into ends with the status of its last command.
-            && !named.is_shell
+        // A shell that was typed into ends with the status of its last command.
+        if self.tape.has_checks() || self.session.terminals.current().is_none_or(|(named, _)| named.is_shell)
+        {
+            return Ok(());
+        }
+        self.session.let_answer(LAST_ANSWER)?;
+        if let Some((_, terminal)) = self.session.terminals.current()
             && let Some(end) = terminal.end()
             && end.code() != 0
         {
@@ -418,6 +425,9 @@ impl<'a> TapePlayer<'a> {
     /// Creates the failure for reports.
     fn failed(&mut self, step: Option<&TapeStep>, error: Box<StepFailure>) -> PlayEnd {
         let place = error.place.unwrap_or_else(|| self.session.findings.place().clone());
+        // At the end of the tape that is its last command.
+        let is_there = |step: &&TapeStep| (&*step.span.file, step.span.line) == (&*place.file, place.line);
+        let step = step.or_else(|| self.tape.steps.iter().rfind(is_there));
         let command = step.map(|step| step.command.to_string()).unwrap_or_default();
         let mut failure = TapeFailure::new(error.kind, place, command, error.message);
         failure.times = error.times;

@@ -411,6 +411,18 @@ fn what_comes_with_the_answer_has_not_gone_before_it() {
 }
 
 #[test]
+fn a_tape_that_ends_with_its_start_fails_if_the_program_ends_badly() {
+    let busy = "k=0; while [ $k -lt 20000 ]; do k=$((k+1)); done";
+    for end in ["exit 3", "kill -SEGV $$"] {
+        let failure = failure(play_now(commands(&format!("Start sh -c '{busy}; {end}'\n"))));
+        assert!(failure.message.ends_with("before the end of the tape"), "{end}: {}", failure.message);
+        assert!(failure.command.starts_with("Start sh"), "{end}: {:?}", failure.command);
+    }
+    let end = play_now(commands("Start sh -c 'echo up; read line'\n"));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
 fn a_crash_that_no_exit_checks_is_a_failure_and_a_bad_exit_code_a_warning() {
     let end = "\nExpect+Not 'nothing'\n";
     let failure = failure(play_now(commands(&format!("Start sh -c 'echo fine; kill -SEGV $$'{end}"))));

@@ -11,8 +11,8 @@ use super::test_workspace::TestWorkspace;
 use crate::core::input::encode::KeyEvent;
 use crate::core::process_change::Signal;
 use crate::core::tape::{
-    ClickCommand, KeyAction, KeyChord, KeyModifiers, KeyName, KeyPress, PointerButton, TapePlace, TapeSignal,
-    TapeText, TapeTime, TextPiece, WheelDirection,
+    ClickCommand, KeyAction, KeyChord, KeyModifiers, KeyName, KeyPress, PointerButton, TapeCommand,
+    TapePlace, TapeSignal, TapeText, TapeTime, TextPiece, WheelDirection,
 };
 use crate::testing::input::{self, InputRefusal, MouseAction, MouseEvent};
 use crate::testing::look::{FoundPlace, Look};
@@ -358,7 +358,7 @@ impl TapeInput {
 
     pub fn click(&mut self, session: &mut TestSession, click: &ClickCommand) -> StepResult {
         let (row, col) = cell_of(session, &click.place)?;
-        let name = format!("{}Click {},{}", click.modifiers, row + 1, col + 1);
+        let name = ClickCommand { place: TapePlace::Cell(row + 1, col + 1), ..click.clone() }.to_string();
         self.mouse(session, name, &input::click_events(click, (row, col)))
     }
 
@@ -372,7 +372,8 @@ impl TapeInput {
         let (row, col) = cell_of(session, from)?;
         let (end_row, end_col) = cell_of(session, to)?;
         let events = input::drag_events(button, (row, col), (end_row, end_col));
-        let name = format!("Drag {},{} to {},{}", row + 1, col + 1, end_row + 1, end_col + 1);
+        let (from, to) = (TapePlace::Cell(row + 1, col + 1), TapePlace::Cell(end_row + 1, end_col + 1));
+        let name = TapeCommand::Drag { from, to, button }.to_string();
         self.mouse(session, name, &events)
     }
 

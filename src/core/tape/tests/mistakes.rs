@@ -27,6 +27,7 @@ fn the_nearest_word_is_named() {
         ("Start+Shel 'a'", "1:7: `Start+` is followed by Shell"),
         ("Expect+Lin 'a'", "1:8: `Expect` has no `+Lin` (did you mean `+Line`?)"),
         ("Key ctrl-entre", "1:5: there is no key `entre` (did you mean `Enter`?)"),
+        ("Alt+#", "1:5: a key is missing after `+` (`#` begins a comment here; `Key alt-#` presses it)"),
         ("Signal TREM", "1:8: there is no signal `TREM` (did you mean `TERM`?)"),
         (
             "Style 'a' red",
