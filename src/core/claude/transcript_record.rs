@@ -127,9 +127,11 @@ impl RawRecord {
         let person =
             origin.as_deref().is_none_or(|kind| kind == "human") && source.as_deref() != Some("system");
         let (mut prompt, mut results, mut images) = (String::new(), Vec::new(), 0);
+        let mut has_blocks = false;
         match self.message.0.unwrap_or_default().content {
             LooseContent::Plain(plain) => prompt = plain,
             LooseContent::Blocks(blocks) => {
+                has_blocks = true;
                 for block in blocks {
                     match block.r#type.0.as_deref() {
                         Some("tool_result") => results.push(block.into_result()),
@@ -176,9 +178,11 @@ impl RawRecord {
         } else if let Some(text) = tagged(&prompt, "user-memory-input").filter(|_| !noted) {
             UserKind::Memory(text)
         } else if let Some(words) = compact_words(&prompt).filter(|_| !noted) {
-            UserKind::Memory(words)
+            UserKind::Compact(words)
         } else if let Some(files) = image_files(&prompt).filter(|_| noted) {
             UserKind::ImageFiles(files)
+        } else if self.is_meta.0 && has_blocks && !prompt.is_empty() && !prompt.starts_with('<') {
+            UserKind::CommandText(prompt)
         } else if noted
             || prompt.trim().is_empty() && images == 0
             || COMMANDS.iter().any(|tag| prompt.starts_with(tag))

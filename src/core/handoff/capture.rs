@@ -15,10 +15,11 @@ use super::current_request::{begins_request, current, names_work, newest_request
 use super::manifest_entry::HandoffKind;
 use super::note::Note;
 use super::operation::{Operation, operation};
+use super::pasted_text::own_words;
 use super::recent_activity;
 use super::repeated_lines::form;
 use crate::core::claude::lenient_json::ends;
-use crate::core::claude::prompts::TranscriptPrompt;
+use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key, unknown_subject};
 use crate::core::claude::transcript_facts::{
     AgentReport, AnsweredQuestion, ApprovedPlan, Check, DetachedCommand, EarlierAnswer, EndedWork, Exchange,
@@ -227,6 +228,8 @@ pub struct EarlierHandoff<'a> {
     pub plan: Option<&'a str>,
     /// They had said more than a line since.
     pub plan_is_old: bool,
+    /// They had said anything since.
+    pub plan_said_since: bool,
     /// What the person had answered in a few words, newest first.
     pub agreed: &'a [AgreedAnswer],
     /// Claude's summary of what was said before the first transcript begins.
@@ -266,6 +269,8 @@ pub struct PlanInHand {
     pub file: Option<String>,
     /// Whether the person has set no other work since.
     pub is_current: bool,
+    /// Whether they have said anything since.
+    pub said_since: bool,
 }
 
 /// Everything that a handoff is made from.
@@ -315,6 +320,8 @@ pub struct Capture {
     pub tasks: Vec<Task>,
     /// Which of them were last touched before the current request began, by their keys.
     pub old_tasks: HashSet<String>,
+    /// The person has named work since any of them was touched.
+    pub said_since_tasks: bool,
     /// Files that tools wrote, the last touched first.
     pub files: Vec<String>,
     /// Which of them were made in this conversation.
@@ -339,6 +346,8 @@ pub struct Capture {
     pub reports_before: Vec<AgentReport>,
     /// Commands that the person ran with `!`, oldest first.
     pub shell_commands: Vec<ShellCommand>,
+    /// They ran one after everything that was said.
+    pub ran_since: bool,
     /// Tools that failed, oldest first.
     pub errors: Vec<ToolError>,
     /// The last prompts and answers, oldest first.
@@ -363,7 +372,26 @@ fn plan_in_hand(plan: &ApprovedPlan, facts: &TranscriptFacts) -> PlanInHand {
     let since = facts.prompts.count().saturating_sub(plan.after);
     let request = newest_request(facts.prompts.iter().rev());
     let is_current = request.is_none_or(|at| at as u64 >= since);
-    PlanInHand { text: plan.text.clone(), file: plan.file.clone(), is_current }
+    let prompts = facts.prompts.iter().rev().take(usize::try_from(since).unwrap_or(usize::MAX));
+    let said_since = says_more(prompts);
+    PlanInHand { text: plan.text.clone(), file: plan.file.clone(), is_current, said_since }
+}
+
+/// Whether the person typed something. It may take back what was agreed, in any words.
+fn says_more<'a>(mut prompts: impl Iterator<Item = &'a TranscriptPrompt>) -> bool {
+    prompts.any(|said| matches!(said.kind, PromptKind::Typed | PromptKind::Steering))
+}
+
+/// Whether the person has named work since a task was touched, and Claude has answered.
+fn said_since_tasks(facts: &TranscriptFacts) -> bool {
+    let prompts = &facts.prompts;
+    let unanswered = usize::from(facts.turn.awaits_answer());
+    let mut newest = (unanswered..).zip(prompts.iter().rev().skip(unanswered));
+    let since = newest.find(|(_, prompt)| names_work(prompt)).map(|(at, _)| at as u64 + 1);
+    since.is_some_and(|since| {
+        let untouched = facts.tasks.untouched_since(prompts.count().saturating_sub(since));
+        untouched.len() == facts.tasks.all().len()
+    })
 }
 
 /// The tasks that were last touched before the current request began; none where it began in a conversation
@@ -375,16 +403,35 @@ fn old_tasks(facts: &TranscriptFacts) -> HashSet<String> {
 }
 
 /// What Claude had said at length and the person answered in a few words since the current request began,
-/// newest first: "ok do it" is about all of it.
+/// newest first: "ok do it" is about all of it. A longer prompt may begin a request by numbers of its lines.
 fn agreed(facts: &TranscriptFacts) -> Vec<AgreedAnswer> {
     let last = facts.answers.last().text.trim();
-    let replies = facts.replies().take_while(|(prompt, _)| !begins_request(prompt));
+    let mut goes_on = true;
+    let replies = facts.replies().take_while(|(prompt, answer)| {
+        let is_about = goes_on && (!begins_request(prompt) || names_lines(&prompt.text, answer));
+        goes_on = !begins_request(prompt);
+        is_about
+    });
     let agreed = replies.filter_map(|(prompt, answer)| {
         let answer = without_opening(answer.trim());
         let is_last = answer.is_empty() || last.contains(answer);
         (!is_last).then(|| AgreedAnswer::new(&prompt.text, answer)).flatten()
     });
     agreed.take(AGREED_CAP).collect()
+}
+
+/// Whether a prompt names at least two numbers that lines of the answer begin with: "do 23, 31 and 38".
+fn names_lines(prompt: &str, answer: &str) -> bool {
+    let own = own_words(prompt);
+    let named = own.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty());
+    let named: HashSet<&str> = named.collect();
+    let number = |line: &'_ str| {
+        let line = line.trim_start().trim_start_matches(['-', '*', '#', '(', ' ']);
+        let len = line.bytes().take_while(u8::is_ascii_digit).count();
+        (len > 0 && line[len..].starts_with(['.', ')', ':'])).then(|| line[..len].to_owned())
+    };
+    let numbers: HashSet<String> = answer.lines().filter_map(number).collect();
+    numbers.iter().filter(|number| named.contains(number.as_str())).nth(1).is_some()
 }
 
 /// The plan that a call asks the person to approve.
@@ -395,6 +442,7 @@ fn open_plan(tool: &ToolUse) -> Option<PlanInHand> {
         text: text.to_owned(),
         file: tool.input.plan_file.clone(),
         is_current: true,
+        said_since: false,
     })
 }
 
@@ -481,6 +529,7 @@ impl Capture {
             own_file: None,
             tasks: facts.tasks.all().to_vec(),
             old_tasks: old_tasks(facts),
+            said_since_tasks: said_since_tasks(facts),
             created: files.iter().filter(|path| facts.files.created(path)).cloned().collect(),
             files,
             checks: facts.checks.iter().cloned().collect(),
@@ -493,6 +542,7 @@ impl Capture {
             reports: facts.reports.iter().cloned().collect(),
             reports_before: Vec::new(),
             shell_commands: facts.shell_commands.iter().cloned().collect(),
+            ran_since: facts.shell_commands.iter().any(|ran| ran.after == facts.exchanges.total()),
             errors: facts.tool_log.errors().cloned().collect(),
             steps: facts.tool_log.steps().map(|step| done(facts, step)).collect(),
             steps_before: Vec::new(),
@@ -533,9 +583,10 @@ impl Capture {
             }
         }
         self.inherit_tasks(before.tasks);
-        if !self.says_much_at_once() {
-            self.reports_before = before.reports.iter().take(REPORTS_CAP).cloned().collect();
-        }
+        let said = self.answers.iter().map(|one| &one.text).chain(&self.findings).chain([&self.last_answer]);
+        let untold = |report: &&AgentReport| !said.clone().any(|text| report.is_told_in(text));
+        let untold = before.reports.iter().filter(untold).take(REPORTS_CAP).cloned().collect();
+        self.reports_before = untold;
         self.steps_before = before.steps.iter().take(STEPS_CAP).map(line).collect();
         self.answers_before = before.answers.iter().take(ANSWERS_CAP + FINDINGS_CAP).cloned().collect();
         let goes_on = !self.prompts.iter().any(begins_request);
@@ -543,7 +594,8 @@ impl Capture {
             && let Some(first) = self.prompts.first()
         {
             newest.take_reply(&first.text);
-            self.agreed.extend(AgreedAnswer::new(&first.text, &newest.text).filter(|_| goes_on));
+            let is_about = goes_on || names_lines(&first.text, &newest.text);
+            self.agreed.extend(AgreedAnswer::new(&first.text, &newest.text).filter(|_| is_about));
         }
         self.agreed.extend(before.agreed.iter().filter(|_| goes_on).cloned());
         self.agreed.truncate(AGREED_CAP);
@@ -554,6 +606,7 @@ impl Capture {
                 text: plan.to_owned(),
                 file: None,
                 is_current: goes_on && !before.plan_is_old,
+                said_since: before.plan_said_since || says_more(self.prompts.iter()),
             });
         }
         let asked_again = |earlier: &AnsweredQuestion| {
@@ -655,7 +708,7 @@ impl Capture {
             .chain(stated)
             .chain(self.answers_before.iter().cloned());
         let mut kept: Vec<EarlierAnswer> = Vec::new();
-        for one in all.filter(|one| says_much(&one.text)) {
+        for one in all.filter_map(EarlierAnswer::kept) {
             if !kept.iter().any(|known| known.text.contains(&one.text)) {
                 kept.push(one);
             }
@@ -680,13 +733,6 @@ impl Capture {
             }
         }
         kept
-    }
-
-    /// Whether Claude has said something at length in this conversation.
-    fn says_much_at_once(&self) -> bool {
-        let answers = self.answers.iter().map(|one| &one.text);
-        let mut said = answers.chain(&self.findings).chain([&self.last_answer]);
-        said.any(|text| text.chars().nth(LONG_ANSWER).is_some())
     }
 
     /// Reports of sub-agents that Claude has not summed up, newest first: as many as the next handoff is

@@ -61,6 +61,12 @@ pub fn names_work(prompt: &TranscriptPrompt) -> bool {
     prompt.kind == PromptKind::Typed && !fits(&prompt.text, NAMELESS_COLUMNS)
 }
 
+/// Whether a prompt of a few words may choose one of the options that Claude had listed before it.
+pub fn may_choose(prompt: &TranscriptPrompt) -> bool {
+    let options = prompt.asked.iter().flat_map(|asked| asked.lines()).filter(|line| is_option(line));
+    options.count() > 1 && fits(&prompt.text, NAMELESS_COLUMNS)
+}
+
 /// Where the current request begins, of prompts with the newest first: at the newest that is too long for an
 /// answer or a correction; the first of all when none is.
 ///

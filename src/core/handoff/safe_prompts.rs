@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::capture::Capture;
 use super::continuation_prompt::without_opening;
-use super::current_request::{is_standing, request_start};
+use super::current_request::{begins_request, is_standing, may_choose, request_start};
 use super::pasted_text::{own_words, with_short_pastes};
 use crate::core::claude::prompts::{
     ALLOWED_CALL, ASKED_CAP, IMAGE_FILES, PromptKind, REFUSED_CALL, TranscriptPrompt, end_of,
@@ -19,7 +19,8 @@ use crate::core::time::WallTime;
 const PASSED_BYTES: usize = 64 << 10;
 /// What a row costs beside its texts, in bytes.
 const ROW_BYTES: usize = 64;
-/// How much it passes on of each of the newest prompts, and of the older ones, in characters.
+/// How much it passes on of each of the newest and of the oldest prompts, and at first of the others, in
+/// characters.
 const PASSED_CHARS: [usize; 2] = [6000, 600];
 /// The most that is passed on of the prompt that set the current work, in bytes.
 const REQUEST_BYTES: usize = 256 << 10;
@@ -31,6 +32,8 @@ const STANDING_WORTH: usize = 4;
 const CALL_CHARS: usize = 120;
 /// How many are the newest ones.
 const NEWEST: usize = 12;
+/// How many are the oldest ones: specifications and rules stand there.
+const OLDEST: usize = 6;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersonPrompt {
@@ -116,46 +119,56 @@ impl Words {
         text
     }
 
-    /// What the next handoff is told of them: the current request whole, the newest, and of the others as
-    /// many as there is room for, see [`by_worth`].
+    /// What the next handoff is told of them: the current request whole, the newest and the oldest, and of the
+    /// others as many as there is room for, see [`by_worth`]. Where room is left, requests are passed on at more
+    /// length.
     pub fn passed_on(&self) -> Vec<PromptRow> {
-        let start = self.request_start();
-        let mut rows: Vec<Option<PromptRow>> = vec![None; self.prompts.len()];
-        let mut bytes = 0;
-        let all: Vec<usize> = (0..self.prompts.len()).collect();
-        for at in by_worth(&all, &self.prompts, NEWEST) {
-            let said = &self.prompts[at];
-            let text = match at {
-                _ if at == start => cut_words(&said.prompt.text, REQUEST_BYTES).to_owned(),
-                _ => {
-                    let cap = PASSED_CHARS[usize::from(at >= NEWEST)];
-                    shorten(&with_short_pastes(&said.prompt.text, cap), cap)
-                }
+        let (start, count) = (self.request_start(), self.prompts.len());
+        let mut rows: Vec<Option<PromptRow>> = vec![None; count];
+        let mut left = PASSED_BYTES;
+        let all: Vec<usize> = (0..count).collect();
+        let order = by_worth(&all, &self.prompts, NEWEST);
+        let is_at_an_end = |at: usize| at < NEWEST || at + OLDEST >= count;
+        for at in order.iter().copied() {
+            let row = match at == start {
+                true => self.row(at, None),
+                false => self.row(at, Some(PASSED_CHARS[usize::from(!is_at_an_end(at))])),
             };
-            let asked = said.prompt.asked.clone().filter(|_| at < NEWEST);
-            let beside =
-                [&asked, &said.prompt.selected].into_iter().flatten().chain(&said.prompt.image_files);
-            let size = text.len() + beside.map(String::len).sum::<usize>() + ROW_BYTES;
-            if at != start {
-                if bytes + size > PASSED_BYTES {
-                    continue;
-                }
-                bytes += size;
+            let cost = if at == start { 0 } else { row.size() };
+            if let Some(rest) = left.checked_sub(cost) {
+                (left, rows[at]) = (rest, Some(row));
             }
-            rows[at] = Some(PromptRow {
-                text,
-                kind: Some(said.prompt.kind)
-                    .filter(|kind| *kind != PromptKind::Typed)
-                    .map(|kind| word(kind).to_owned()),
-                interrupted: said.prompt.interrupted,
-                at: said.prompt.at.as_deref().and_then(WallTime::parse).map(WallTime::rfc3339_s),
-                images: said.prompt.images,
-                asked,
-                selected: said.prompt.selected.clone(),
-                image_files: said.prompt.image_files.clone(),
-            });
+        }
+        let is_cut =
+            |at: &usize| !is_at_an_end(*at) && *at != start && begins_request(&self.prompts[*at].prompt);
+        for at in order.into_iter().filter(is_cut) {
+            let Some(row) = &rows[at] else { continue };
+            let longer = self.row(at, Some(PASSED_CHARS[0]));
+            if let Some(rest) = (left + row.size()).checked_sub(longer.size()) {
+                (left, rows[at]) = (rest, Some(longer));
+            }
         }
         rows.into_iter().flatten().collect()
+    }
+
+    /// A prompt as it is passed on: at most `cap` characters, or the one that set the current work.
+    fn row(&self, at: usize, cap: Option<usize>) -> PromptRow {
+        let prompt = &self.prompts[at].prompt;
+        PromptRow {
+            text: match cap {
+                None => cut_words(&prompt.text, REQUEST_BYTES).to_owned(),
+                Some(cap) => shorten(&with_short_pastes(&prompt.text, cap), cap),
+            },
+            kind: Some(prompt.kind)
+                .filter(|kind| *kind != PromptKind::Typed)
+                .map(|kind| word(kind).to_owned()),
+            interrupted: prompt.interrupted,
+            at: prompt.at.as_deref().and_then(WallTime::parse).map(WallTime::rfc3339_s),
+            images: prompt.images,
+            asked: prompt.asked.clone().filter(|_| at < NEWEST || may_choose(prompt)),
+            selected: prompt.selected.clone(),
+            image_files: prompt.image_files.clone(),
+        }
     }
 
     /// Which of the prompts set the current work.
@@ -217,6 +230,7 @@ pub fn labels(said: &PersonPrompt) -> Vec<String> {
         PromptKind::Approval => labels.push(format!("said when they allowed {}", call_words(said))),
         PromptKind::Answer => labels.push("written as an answer".to_owned()),
         PromptKind::Memory => labels.push("for your memory: it holds for all work".to_owned()),
+        PromptKind::Compact => labels.push("said for the summary of a compaction".to_owned()),
     }
     if said.prompt.interrupted {
         labels.push("interrupted by the person before you had finished".to_owned());
@@ -258,6 +272,7 @@ fn word(kind: PromptKind) -> &'static str {
         PromptKind::Approval => "approval",
         PromptKind::Answer => "answer",
         PromptKind::Memory => "memory",
+        PromptKind::Compact => "compact",
     }
 }
 
@@ -271,7 +286,7 @@ pub fn day(said: &PersonPrompt) -> String {
 pub struct PromptRow {
     /// The text, shortened where it is long.
     pub text: String,
-    /// `steering`, `refusal`, `approval`, `answer` or `memory`; absent when it was typed as a prompt.
+    /// `steering`, `refusal`, `approval`, `answer`, `memory` or `compact`; absent when it was typed as a prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The person stopped Claude before it had finished.
@@ -294,6 +309,14 @@ pub struct PromptRow {
     pub image_files: Vec<String>,
 }
 
+impl PromptRow {
+    /// What it costs, in bytes.
+    fn size(&self) -> usize {
+        let beside = [&self.asked, &self.selected].into_iter().flatten().chain(&self.image_files);
+        self.text.len() + beside.map(String::len).sum::<usize>() + ROW_BYTES
+    }
+}
+
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
@@ -307,6 +330,7 @@ impl PromptRow {
             Some("approval") => PromptKind::Approval,
             Some("answer") => PromptKind::Answer,
             Some("memory") => PromptKind::Memory,
+            Some("compact") => PromptKind::Compact,
             _ => PromptKind::Typed,
         };
         let asked = self.asked.as_deref().map(|asked| cut_words(asked, ASKED_CAP).to_owned());
@@ -366,6 +390,30 @@ mod tests {
         assert_eq!(rows[0].prompt().text, of.prompts[999].text.trim(), "the request is whole");
         assert!(rows[1].text.contains(" [...] ") && rows[1].text.len() < 6100);
         assert_eq!(rows[2].prompt().text, "request 997");
+    }
+
+    #[test]
+    fn specifications_are_passed_on_at_length() {
+        let specification =
+            |name: &str| format!("{name}: {}", "a berth has a length in cm, never in feet; ".repeat(60));
+        let mut of = capture("g");
+        of.prompts = (0..60).map(|n| prompt(&format!("request {n}"))).collect();
+        of.prompts[2].text = specification("first");
+        of.prompts[30].text = specification("middle");
+        of.prompts[59].text =
+            "the newest request is longer than one line of a terminal, so that it stands alone".into();
+        let rows = Words::of(&of).passed_on();
+        for at in [2, 30] {
+            assert!(rows.iter().any(|row| row.text == of.prompts[at].text.trim()), "{at}");
+        }
+        of.prompts[10..50].iter_mut().for_each(|prompt| prompt.text = specification("other"));
+        let rows = Words::of(&of).passed_on();
+        assert!(rows.iter().map(PromptRow::size).sum::<usize>() <= PASSED_BYTES + rows[0].size());
+        assert!(
+            rows.iter().any(|row| row.text == of.prompts[2].text.trim()) && rows.len() > 40,
+            "{}",
+            rows.len()
+        );
     }
 
     #[test]

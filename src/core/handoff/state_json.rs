@@ -227,6 +227,9 @@ pub struct HandoffState {
     /// The person has said more than a line since they approved it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plan_is_old: bool,
+    /// The person has said anything since they approved it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plan_said_since: bool,
     /// Longer answers of Claude's that the person answered in a few words, newest first, at most 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreed: Vec<AgreedAnswer>,
@@ -367,6 +370,7 @@ impl HandoffState {
             decisions: &decisions,
             plan: self.plan.as_deref(),
             plan_is_old: self.plan_is_old,
+            plan_said_since: self.plan_said_since,
             agreed: &self.agreed,
             summary: self.summary_before.as_deref(),
             steps: &self.steps_before,
@@ -466,6 +470,7 @@ impl HandoffState {
                 .collect(),
             plan: capture.plan.as_ref().map(|plan| long(&plan.text)),
             plan_is_old: capture.plan.as_ref().is_some_and(|plan| !plan.is_current),
+            plan_said_since: capture.plan.as_ref().is_some_and(|plan| plan.said_since),
             agreed: (capture.agreed.iter())
                 .map(|one| AgreedAnswer { reply: line(&one.reply), text: long(&one.text) })
                 .collect(),

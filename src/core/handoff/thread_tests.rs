@@ -353,9 +353,13 @@ fn reports_that_are_not_summed_up_are_told_however_many_and_passed_on() {
     let second = after(&first, &Talk::default().person("go on"));
     let third = shown(&after(&second, &Talk::default().person("one paragraph, please")));
     assert!(third.contains("Port 15: form PAF-1500.") && third.contains("Port 10: form"), "{third}");
-    let told = Talk::default().person("go on").claude(&proposal());
-    let next = after(&after(&first, &told), &Talk::default().person("fine"));
-    assert_eq!(next.reports_before, [], "what Claude says of them stands in its answer");
+    let told = |text: &str| {
+        let told = Talk::default().person("go on").claude(text);
+        after(&after(&first, &told), &Talk::default().person("fine")).reports_before.len()
+    };
+    assert_eq!(told(&proposal()), 6, "Claude has said something at length about other things");
+    let forms: String = (0..16).map(|n| format!(" PAF-{n}00")).collect();
+    assert_eq!(told(&(proposal() + &forms)), 0, "what Claude says of them stands in its answer");
 }
 
 #[test]

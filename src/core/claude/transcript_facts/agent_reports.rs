@@ -1,6 +1,8 @@
 //! What sub-agents reported: of an agent in the background a notification brings it, of another one its
 //! tool's answer.
 
+use std::collections::HashSet;
+
 use super::bounded_memory::LastItems;
 use super::call_answer::CallAnswer;
 use crate::core::claude::lenient_json::ends;
@@ -29,7 +31,7 @@ pub struct AgentReport {
     pub text: String,
     /// The file that has all of it, where Claude names one.
     pub file: Option<String>,
-    /// Claude has said something at length since: what it says of the report stands there.
+    /// Claude has said something at length about it since: it stands there.
     pub summed_up: bool,
 }
 
@@ -54,11 +56,9 @@ impl AgentReports {
         self.put(AgentReport::of_answer(answer));
     }
 
-    /// Claude's message is this now: a long one is about all reports so far.
+    /// Claude's message is this now.
     pub(super) fn take_message(&mut self, text: &str) {
-        if text.chars().nth(LONG_ANSWER).is_some() {
-            self.0.iter_mut().for_each(|report| report.summed_up = true);
-        }
+        self.0.iter_mut().for_each(|report| report.summed_up = report.summed_up || report.is_told_in(text));
     }
 
     /// Keeps a report in the place of what the same agent had reported before.
@@ -110,10 +110,31 @@ impl AgentReport {
         .kept()
     }
 
+    /// Whether a text of Claude's tells what this report says: it is long, and has a name, a path or a number
+    /// of it. A report without any is in the first one.
+    pub fn is_told_in(&self, text: &str) -> bool {
+        let is_long = text.chars().nth(LONG_ANSWER).is_some();
+        let mut marked = marked_words(&self.text).peekable();
+        is_long
+            && (marked.peek().is_none() || {
+                let told: HashSet<&str> = marked_words(text).collect();
+                marked.any(|word| told.contains(word))
+            })
+    }
+
     fn kept(mut self) -> Option<Self> {
         self.text = ends(self.text.trim(), ENDS, ENDS);
         (!self.text.is_empty()).then_some(self)
     }
+}
+
+/// The words of a text that are a path, a number or a name of code.
+fn marked_words(text: &str) -> impl Iterator<Item = &str> {
+    let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
+    let words = text.split(move |c| !in_word(c)).map(|word| word.trim_matches(['.', '/', '-']));
+    words.filter(|word| {
+        word.len() > 2 && word.contains(|c: char| c.is_ascii_digit() || matches!(c, '_' | '.' | '/'))
+    })
 }
 
 /// What Claude (2.1.332) escapes in a notification, as it was.
@@ -147,6 +168,17 @@ mod tests {
         assert_eq!(AgentReport::of_notification("say <task-notification><result>x</result>"), None);
         let long = AgentReport::of_notification(&text.replace("index", &"x ".repeat(90_000))).unwrap();
         assert!(long.text.len() <= 2 * ENDS + 64 && long.text.starts_with("It is"));
+    }
+
+    #[test]
+    fn a_report_is_summed_up_by_what_names_something_of_it() {
+        let report = |text: &str| AgentReport { text: text.into(), ..AgentReport::default() };
+        let callers = report("The lock has 14 callers; the worst is handlers/ylva.ts.");
+        let long = |text: &str| format!("{text} {}", "and more of it ".repeat(30));
+        assert!(callers.is_told_in(&long("The worst one is handlers/ylva.ts:")));
+        assert!(!callers.is_told_in("The worst one is handlers/ylva.ts."), "it is short");
+        assert!(!callers.is_told_in(&long("The invoice page had 14 causes.")));
+        assert!(report("It is the index.").is_told_in(&long("It was the index.")), "it names nothing");
     }
 
     #[test]

@@ -148,8 +148,11 @@ fn list(
 
 /// Lines of the work in hand, and what they are where there is room.
 fn longer(of: &Capture, groups: &[StepGroup<'_>]) -> HashMap<String, String> {
-    let reports = of.reports.iter().rev().skip(1).take(REPORTS);
-    let reports = reports.map(|one| (reported(one, REPORT[0]), reported(one, REPORT_LONG)));
+    let reports = (0..).zip(of.reports.iter().rev().skip(1).take(REPORTS + MORE_REPORTS));
+    let reports = reports.map(|(at, one)| {
+        let cap = REPORT[usize::from(at >= REPORTS)];
+        (reported(one, cap), reported(one, REPORT_LONG))
+    });
     let steps = groups
         .iter()
         .take(STEPS)
@@ -166,6 +169,7 @@ fn last_words(of: &Capture, words: &Words) -> BriefPart {
     if asks(&words.last_answer) {
         below.push_str(match (of.replied, is_awaited(of, words)) {
             (true, _) if of.unanswered => "The person has answered: see \"Request\".\n",
+            (false, true) if of.ran_since => "The person has run a command since: see \"Work in hand\".\n",
             (false, true) => "The person has not answered yet.\n",
             (false, false) if !of.situation.turn_ended && of.situation.queued.is_empty() => {
                 "The person has said nothing since.\n"
@@ -194,7 +198,7 @@ fn plan(of: &Capture) -> BriefPart {
     let plan = of.plan.as_ref().unwrap_or(&none);
     let (floor, ideal) = if plan.is_current { (2200, 3000) } else { (0, 300) };
     let passage = Passage::Text {
-        above: match plan.is_current {
+        above: match plan.is_current && !plan.said_since {
             true => String::new(),
             false => "The person has said more since: see \"Request\".\n".to_owned(),
         },
@@ -351,6 +355,12 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
              ask for it"
                 .to_owned(),
         );
+    } else if is_awaited(of, words) && of.ran_since {
+        next.push(
+            "The person has run a command since your question above, see \"Work in hand\": ask again only \
+             what that leaves open."
+                .to_owned(),
+        );
     } else if is_awaited(of, words) {
         next.push(
             "Your question above has no answer yet. Ask it again and wait, unless the request already \
@@ -455,7 +465,8 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
 fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize, groups: &[StepGroup<'_>]) -> Vec<String> {
     let (old, current): (Vec<Task>, Vec<Task>) =
         of.tasks.iter().cloned().partition(|task| of.old_tasks.contains(&task_key(task)));
-    let (mut lines, more_tasks) = tasks(of, &current, "to do");
+    let to_do = if of.said_since_tasks { "to do (the person has said more since)" } else { "to do" };
+    let (mut lines, more_tasks) = tasks(of, &current, to_do);
     let done = of.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
     if done > 0 {
         lines.push(format!("{done} of {} to-dos are done", of.tasks.len()));
@@ -687,8 +698,7 @@ fn steps_to_tell(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
     };
     let is_detached = |done: &FinishedStep| of.detached.iter().any(|one| one.command == done.step.about);
     let is_over = move |at: usize, done: &FinishedStep| match done.step.outcome {
-        ToolOutcome::Failed => passed_since(at, done),
-        ToolOutcome::Refused => false,
+        ToolOutcome::Failed | ToolOutcome::Refused => passed_since(at, done),
         ToolOutcome::Passed | ToolOutcome::Unknown => is_detached(done) || done.step.looked,
     };
     let steps = of.steps.iter().enumerate().rev();
@@ -751,7 +761,10 @@ fn said_before(of: &Capture, words: &Words) -> BriefPart {
     }
     let mut from = 0;
     let recent = of.recent.iter().rev().filter(|said| said.speaker == TranscriptSpeaker::Claude);
-    for text in recent.map(|said| safe_line(&said.text)) {
+    // The last words stand above; an earlier answer may have been the same.
+    let mut recent = recent.map(|said| safe_line(&said.text)).peekable();
+    recent.next_if(|text| said.last.contains(&begin_of(without_opening(text))));
+    for text in recent {
         // Of a long one the answer has its beginning and its end.
         let begin = begin_of(&text);
         let is_same = |answer: &(String, &EarlierAnswer)| answer.0.starts_with(&begin);
@@ -891,7 +904,8 @@ impl<'a> SaidBefore<'a> {
         *times += 1;
         let longer = ANSWER_LONG.map(|cap| format!("{prompt}{}{reply}", shorten(text, cap)));
         let line = SaidLine { text: line, longer: Some(longer) };
-        match *times > OF_ONE_FORM || at >= SAID && text.width() <= SAYS_DONE && !has_number(text) {
+        let says_little = !says_much(text) || at >= SAID && text.width() <= SAYS_DONE && !has_number(text);
+        match *times > OF_ONE_FORM || says_little && !answer.is_asked_for() {
             true => self.alike.push(line),
             false => self.lines.push(line),
         }

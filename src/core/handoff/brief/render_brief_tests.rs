@@ -6,7 +6,8 @@ use super::*;
 use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::transcript_facts::{
-    AgentReport, AnsweredQuestion, EarlierAnswer, FileRead, ToolError, ToolOutcome,
+    AgentReport, AnsweredQuestion, EarlierAnswer, Exchange, FileRead, ToolError, ToolOutcome,
+    TranscriptSpeaker,
 };
 use crate::core::handoff::capture::{GitState, PlanInHand};
 use crate::core::handoff::document::Fence;
@@ -197,6 +198,67 @@ fn a_reply_stands_with_what_it_is_about() {
 }
 
 #[test]
+fn a_choice_stands_with_the_options_that_were_no_question() {
+    let mut capture = capture("write the store");
+    let asked = "Three ways:\na) one file a day\nb) one table with the key (boat, day)\nc) a document each";
+    let about = |said: &str, capture: &mut Capture| {
+        capture.prompts.truncate(1);
+        capture.prompts.push(TranscriptPrompt { asked: Some(asked.into()), ..prompt(said) });
+        of(capture, Budget::default())
+            .contains("(after your words \"Three ways: / a) one file a day / b) one table")
+    };
+    assert!(about("b", &mut capture) && about("the second one", &mut capture));
+    assert!(!about("and now the reader of the files, with a test", &mut capture));
+}
+
+#[test]
+fn a_command_of_the_persons_may_answer_the_question() {
+    let mut capture = capture("repair the gate");
+    capture.last_answer = "Can you run `systemctl restart gate` for me?".into();
+    (capture.situation.turn_ended, capture.ran_since) = (true, true);
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("The person has run a command since: see \"Work in hand\".\n"), "{text}");
+    assert!(!text.contains("has not answered") && !text.contains("has no answer yet"), "{text}");
+}
+
+#[test]
+fn to_dos_are_told_to_be_older_than_what_the_person_said() {
+    let mut capture = capture("migrate the schema");
+    capture.tasks = vec![task(2, "Fix the mailer", TaskStatus::Pending)];
+    capture.said_since_tasks = true;
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("\n- to do (the person has said more since): #2 Fix the mailer\n"), "{text}");
+}
+
+#[test]
+fn last_words_that_are_an_earlier_answer_leave_the_others_in_their_order() {
+    let mut capture = capture("move the pages");
+    let same = "The page stands in the new layout and both tests of it pass.";
+    capture.answers = vec![
+        answered("move the gate page", same, None),
+        answered("which colour", "It should be RAL 5017, as the others.", None),
+    ];
+    capture.last_answer = same.into();
+    let said = |text: &str| Exchange { speaker: TranscriptSpeaker::Claude, text: text.into() };
+    capture.recent = vec![said(same), said("It should be RAL 5017, as the others."), said(same)];
+    let text = of(&capture, Budget::default());
+    assert_eq!(text.matches("RAL 5017").count(), 1, "{text}");
+}
+
+#[test]
+fn a_short_answer_is_told_in_its_place_where_it_was_asked_for() {
+    let mut capture = capture("look around");
+    let found = |n: usize| format!("Value {n} of limits.yaml is read twice, and the second one wins.");
+    capture.answers = (0..6).map(|n| answered(&format!("which value {n} wins"), &found(n), None)).collect();
+    capture.answers.insert(0, answered("and the harbour of Kalmar", "kalmar is done.", None));
+    capture.answers.insert(1, answered("who owns the export job now?", "Ingeborg does.", None));
+    let text = of(&capture, Budget::default());
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}\n{text}"));
+    assert!(at("Value 0 of") > at("Value 5 of") && at("Ingeborg does.") > at("Value 0 of"));
+    assert!(at("kalmar is done.") > at("Ingeborg does."), "it says little");
+}
+
+#[test]
 fn a_short_reply_or_correction_does_not_displace_the_task() {
     let task =
         "Refactor the scheduler of the crane park: jobs must survive a restart, at most 3 cranes at once.";
@@ -355,7 +417,7 @@ fn the_approved_plan_is_whole_while_it_is_in_hand() {
         question: "Is this plan approved?".into(),
         answer: format!("approved: {text}"),
     });
-    capture.plan = Some(PlanInHand { text, file: None, is_current: true });
+    capture.plan = Some(PlanInHand { text, file: None, is_current: true, ..PlanInHand::default() });
     let shown = of(&capture, Budget::default());
     is_sound(&shown, 9500);
     assert!(shown.contains("\n## Your plan, which the person approved\n```text\n# Plan: split the mailer\n"));
@@ -366,6 +428,11 @@ fn the_approved_plan_is_whole_while_it_is_in_hand() {
     assert!(shown.contains("1. step 1: tenant 11 first\n"), "its beginning\n{shown}");
     let path = "plan.md (the plan that the person approved)";
     assert!(shown.contains("(shortened; whole in plan.md)") && shown.contains(path), "{shown}");
+    capture.plan.as_mut().unwrap().said_since = true;
+    let shown = of(&capture, Budget::default());
+    let said =
+        "\n## Your plan, which the person approved\nThe person has said more since: see \"Request\".\n";
+    assert!(shown.contains(said) && shown.contains("1. step 1:"), "they may have taken it back\n{shown}");
     capture.plan.as_mut().unwrap().is_current = false;
     let shown = of(&capture, Budget::default());
     is_sound(&shown, 9500);
@@ -382,7 +449,12 @@ fn a_plan_that_was_refused_and_approved_later_is_not_told_as_refused() {
         answered("Is this plan approved?", "refused: not Monday"),
         answered("Is this plan approved?", "approved: cut over Tuesday"),
     ];
-    capture.plan = Some(PlanInHand { text: "cut over Tuesday".into(), file: None, is_current: true });
+    capture.plan = Some(PlanInHand {
+        text: "cut over Tuesday".into(),
+        file: None,
+        is_current: true,
+        ..PlanInHand::default()
+    });
     let text = of(&capture, Budget::default());
     assert!(text.contains("cut over Tuesday") && !text.contains("refused:"), "{text}");
 }
@@ -455,7 +527,12 @@ fn a_plan_that_waits_is_told_whole_with_its_file() {
     let steps: String = (1..=15).map(|n| format!("{n}. move topic {n}\n")).collect();
     let mut capture = full();
     capture.situation.asked = vec![format!("a plan waits for approval: {steps}")];
-    capture.open_plan = Some(PlanInHand { text: steps, file: Some("/p/kafka.md".into()), is_current: true });
+    capture.open_plan = Some(PlanInHand {
+        text: steps,
+        file: Some("/p/kafka.md".into()),
+        is_current: true,
+        ..PlanInHand::default()
+    });
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
     for part in [

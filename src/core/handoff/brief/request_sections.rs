@@ -7,7 +7,7 @@ use super::section_lengths::BriefPart;
 use super::truncation::{Passage, Quote};
 use crate::core::claude::prompts::PromptKind;
 use crate::core::handoff::capture::Capture;
-use crate::core::handoff::current_request::{asks, is_option, names_work};
+use crate::core::handoff::current_request::{asks, is_option, may_choose, names_work};
 use crate::core::handoff::pasted_text::has_paste;
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, call_of, day, labels};
 use crate::core::text::safe_text::{cut_chars, safe_line};
@@ -168,11 +168,12 @@ fn said_at(said: &PersonPrompt, capture: &Capture) -> Option<String> {
     (at.after(JUST_NOW_MS) <= capture.origin.created_at).then(|| format!("said at {} (UTC)", at.hour()))
 }
 
-/// What a prompt may answer: a question of Claude's.
+/// What a prompt may answer: a question of Claude's, or options that it listed.
 fn about(said: &PersonPrompt) -> Option<String> {
     let is_answer = said.prompt.kind == PromptKind::Answer;
     let asked = said.prompt.asked.as_deref();
-    let asked = asked.filter(|asked| is_answer || asks(asked)).filter(|_| call_of(said).is_none())?;
+    let asked = asked.filter(|asked| is_answer || asks(asked) || may_choose(&said.prompt));
+    let asked = asked.filter(|_| call_of(said).is_none())?;
     Some(format!("after your words \"{}\"", question(asked)))
 }
 
@@ -183,7 +184,9 @@ fn question(asked: &str) -> String {
     if options.len() < 2 {
         return end_of_question(asked, ASKED[0]);
     }
-    let question = lines.iter().rev().find(|line| !is_option(line) && asks(line));
+    let mut prose = lines.iter().rev().filter(|line| !is_option(line));
+    let above = lines.iter().position(|line| is_option(line)).and_then(|at| lines.get(at.checked_sub(1)?));
+    let question = prose.find(|line| asks(line)).or(above);
     let question = question.map(|line| end_of_question(line, ASKED[0] / 2));
     let options = options.into_iter().map(|line| cut_chars(&safe_line(line), ASKED[1]));
     question.into_iter().chain(options).collect::<Vec<_>>().join(" / ")
