@@ -278,22 +278,6 @@ fn a_plan_and_to_dos_are_told_to_be_older_than_what_was_said_since() {
 }
 
 #[test]
-fn numbers_of_lines_say_what_a_long_prompt_is_about() {
-    let finding =
-        |n: usize| format!("{n}. form {}: the field is too short for the names of the boats\n", 7 * n);
-    let list = format!("60 findings:\n{}", (1..=60).map(finding).collect::<String>());
-    let asked =
-        "do 23, 31 and 38 now because those three forms are printed tomorrow for the pilots of the port";
-    for (asked, is_about) in [(asked, true), (&asked.replace("23, 31 and 38", "three in 2"), false)] {
-        let lines = [prompt("audit the forms"), said("m1", &list), prompt(asked), said("m2", "I begin.")];
-        assert_eq!(!captured(&lines).agreed.is_empty(), is_about, "{asked}");
-    }
-    let lines =
-        [prompt("audit the forms"), said("m1", &list), prompt("thanks"), said("m2", "Fine."), prompt("x")];
-    assert!(captured(&lines).answers[0].text.contains(&finding(31)), "the newest answers are whole");
-}
-
-#[test]
 fn item_092_the_summary_says_where_the_work_stands() {
     let mut capture = captured(&busy());
     capture.situation.permission_mode = Some("plan".into());

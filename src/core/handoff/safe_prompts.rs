@@ -406,7 +406,7 @@ mod tests {
         for at in [2, 30] {
             assert!(rows.iter().any(|row| row.text == of.prompts[at].text.trim()), "{at}");
         }
-        of.prompts[10..50].iter_mut().for_each(|prompt| prompt.text = specification("other"));
+        (10..50).for_each(|at| of.prompts[at].text = specification(&format!("other {at}")));
         let rows = Words::of(&of).passed_on();
         assert!(rows.iter().map(PromptRow::size).sum::<usize>() <= PASSED_BYTES + rows[0].size());
         assert!(

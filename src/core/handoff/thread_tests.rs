@@ -363,6 +363,24 @@ fn reports_that_are_not_summed_up_are_told_however_many_and_passed_on() {
 }
 
 #[test]
+fn numbers_of_lines_say_what_a_long_prompt_is_about() {
+    let finding = |n: usize| {
+        format!("{n}. form {}: the field is too short for the names of the boats, all of them\n", 7 * n)
+    };
+    let list = format!("60 findings:\n{}", (1..=60).map(finding).collect::<String>());
+    let talk = |asked: &str| {
+        Talk::default().person("audit the forms").claude(&list).person(asked).claude("I begin.").capture()
+    };
+    let asked =
+        "do 23, 31 and 38 now because those three forms are printed tomorrow for the pilots of the port";
+    let agreed = talk(asked).agreed;
+    assert!(agreed.len() == 1 && agreed[0].text.contains(&finding(31)), "{agreed:?}");
+    assert_eq!(talk(&asked.replace("23, 31 and 38", "three in 2")).agreed, []);
+    let newest = talk("thanks").answers;
+    assert!(newest[0].text.contains(&finding(31)), "the newest answers are whole");
+}
+
+#[test]
 fn a_to_do_that_waits_for_others_says_so() {
     let mut talk = Talk::default().person(TASK);
     for n in 1..=3 {
