@@ -119,9 +119,9 @@ impl Words {
         text
     }
 
-    /// What the next handoff is told of them: the current request whole, the newest and the oldest, and of the
-    /// others as many as there is room for, see [`by_worth`]. Where room is left, requests are passed on at more
-    /// length.
+    /// What the next handoff is told of them: the current request whole, the newest and the oldest, and of
+    /// the others as many as there is room for, see [`by_worth`]. Where room is left, requests are passed on
+    /// at more length.
     pub fn passed_on(&self) -> Vec<PromptRow> {
         let (start, count) = (self.request_start(), self.prompts.len());
         let mut rows: Vec<Option<PromptRow>> = vec![None; count];
@@ -286,7 +286,8 @@ pub fn day(said: &PersonPrompt) -> String {
 pub struct PromptRow {
     /// The text, shortened where it is long.
     pub text: String,
-    /// `steering`, `refusal`, `approval`, `answer`, `memory` or `compact`; absent when it was typed as a prompt.
+    /// `steering`, `refusal`, `approval`, `answer`, `memory` or `compact`; absent when it was typed as a
+    /// prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The person stopped Claude before it had finished.

@@ -168,8 +168,8 @@ pub(super) fn is_made_of_words(value: &str) -> bool {
             || phrase())
 }
 
-/// Whether a value is two or more names and a number, as `Karpion-Kinneret8`: a product with its version has a
-/// blank before the number, or small letters.
+/// Whether a value is two or more names and a number, as `Karpion-Kinneret8`: a product with its version has
+/// a blank before the number, or small letters.
 fn is_numbered_names(value: &str) -> bool {
     let names = value.trim_end_matches(|c: char| c.is_ascii_digit());
     let is_name = |part: &str| {

@@ -322,8 +322,8 @@ mod tests {
             ),
             (
                 "swift test | tail -2",
-                "Executed 2 tests, with 0 failures (0 unexpected) in 0.1 (0.1) seconds\nExecuted 0 tests, with 0 \
-                 failures (0 unexpected) in 0.0 (0.0) seconds\n",
+                "Executed 2 tests, with 0 failures (0 unexpected) in 0.1 (0.1) seconds\nExecuted 0 tests, with \
+                 0 failures (0 unexpected) in 0.0 (0.0) seconds\n",
                 NothingRan,
                 "Executed 0 tests, with 0 failures (0 unexpected) in 0.0 (0.0) seconds",
             ),
