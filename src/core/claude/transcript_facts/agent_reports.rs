@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::bounded_memory::LastItems;
 use super::call_answer::CallAnswer;
+use super::last_message::TextBlock;
 use crate::core::claude::lenient_json::ends;
 use crate::core::handoff::capture::LONG_ANSWER;
 use crate::core::text::safe_text::cut_words;
@@ -56,9 +57,12 @@ impl AgentReports {
         self.put(AgentReport::of_answer(answer));
     }
 
-    /// Claude's message is this now.
-    pub(super) fn take_message(&mut self, text: &str) {
-        self.0.iter_mut().for_each(|report| report.summed_up = report.summed_up || report.is_told_in(text));
+    /// Claude's message got this text. Only what is new in it is looked at: a message may have many blocks.
+    pub(super) fn take_text(&mut self, block: &TextBlock<'_>) {
+        if is_long(block.whole) {
+            let untold = self.0.iter_mut().filter(|report| !report.summed_up);
+            untold.for_each(|report| report.summed_up = report.is_named_in(block.text));
+        }
     }
 
     /// Keeps a report in the place of what the same agent had reported before.
@@ -113,19 +117,25 @@ impl AgentReport {
     /// Whether a text of Claude's tells what this report says: it is long, and has a name, a path or a number
     /// of it. A report without any is in the first one.
     pub fn is_told_in(&self, text: &str) -> bool {
-        let is_long = text.chars().nth(LONG_ANSWER).is_some();
+        is_long(text) && self.is_named_in(text)
+    }
+
+    fn is_named_in(&self, text: &str) -> bool {
         let mut marked = marked_words(&self.text).peekable();
-        is_long
-            && (marked.peek().is_none() || {
-                let told: HashSet<&str> = marked_words(text).collect();
-                marked.any(|word| told.contains(word))
-            })
+        marked.peek().is_none() || {
+            let told: HashSet<&str> = marked_words(text).collect();
+            marked.any(|word| told.contains(word))
+        }
     }
 
     fn kept(mut self) -> Option<Self> {
         self.text = ends(self.text.trim(), ENDS, ENDS);
         (!self.text.is_empty()).then_some(self)
     }
+}
+
+fn is_long(text: &str) -> bool {
+    text.chars().nth(LONG_ANSWER).is_some()
 }
 
 /// The words of a text that are a path, a number or a name of code.

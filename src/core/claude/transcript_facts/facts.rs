@@ -147,7 +147,7 @@ impl TranscriptFacts {
         if let Some(block) = block {
             self.answers.take_text(&block, self.turn.is_over());
             self.exchanges.take_text(&block);
-            self.reports.take_message(block.whole);
+            self.reports.take_text(&block);
             self.background.take_text();
         }
         self.proof.take_answer();
