@@ -40,7 +40,7 @@ pub enum PromptKind {
     Refusal,
     /// Said when a tool call or a plan was allowed.
     Approval,
-    /// Written as an answer to a question with options, beside or instead of them.
+    /// Chosen as an answer to a question with options, or written beside or instead of them.
     Answer,
     /// Given to Claude's memory (`#`).
     Memory,

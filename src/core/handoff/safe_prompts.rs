@@ -7,8 +7,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::capture::Capture;
 use super::continuation_prompt::without_opening;
-use super::current_request::{is_standing, request_start};
+use super::current_request::{SHORT_COLUMNS, is_standing, request_start};
 use super::pasted_text::{own_words, with_short_pastes};
+use super::prompt_sentences::sentences;
 use crate::core::claude::prompts::{
     ALLOWED_CALL, ASKED_CAP, IMAGE_FILES, PromptKind, REFUSED_CALL, TranscriptPrompt, end_of,
 };
@@ -25,8 +26,6 @@ const PASSED_CHARS: [usize; 2] = [6000, 600];
 const REQUEST_BYTES: usize = 256 << 10;
 /// How much of a prompt is measured, in bytes.
 const WIDEST: usize = 4096;
-/// So many times as wide as another one a prompt that prohibits or demands something may be.
-const STANDING_WORTH: usize = 4;
 /// How much is shown of a tool call that a prompt is about, in characters.
 const CALL_CHARS: usize = 120;
 /// How many are the newest ones.
@@ -132,7 +131,8 @@ impl Words {
                     shorten(&with_short_pastes(&said.prompt.text, cap), cap)
                 }
             };
-            let asked = said.prompt.asked.clone().filter(|_| at < NEWEST);
+            let is_answer = said.prompt.kind == PromptKind::Answer;
+            let asked = said.prompt.asked.clone().filter(|_| at < NEWEST || is_answer);
             let beside =
                 [&asked, &said.prompt.selected].into_iter().flatten().chain(&said.prompt.image_files);
             let size = text.len() + beside.map(String::len).sum::<usize>() + ROW_BYTES;
@@ -167,7 +167,8 @@ impl Words {
 /// Places of prompts, newest first, in the order in which they are kept where there is no room for all:
 /// `ends` of the newest and as many of the oldest, then the shortest, the newer of two first, what was said
 /// again last. Rules, corrections and what takes a rule back are short in every language, and tasks are long.
-/// Where the person's own words prohibit or demand something, they may be longer.
+/// Of a long one its beginning counts and the shortest sentence that prohibits or demands something or has a
+/// number.
 pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<usize> {
     let count = places.len();
     let from_both = (0..count).map(|n| if n % 2 == 0 { n / 2 } else { count - 1 - n / 2 });
@@ -178,14 +179,24 @@ pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<
         .iter()
         .map(|at| {
             let text = &*prompts[*at].prompt.text;
-            let width = cut_bytes(text, WIDEST).width();
-            let worth = if is_standing(&own_words(text)) { STANDING_WORTH } else { 1 };
-            (!said.insert(text), width / worth, *at)
+            (!said.insert(text), shown_width(text), *at)
         })
         .collect();
     between.sort_unstable();
     order.extend(between.into_iter().map(|(_, _, at)| at));
     order
+}
+
+/// How wide what is shown at least of a prompt is, in columns.
+fn shown_width(text: &str) -> usize {
+    let width = cut_bytes(text, WIDEST).width();
+    if width <= SHORT_COLUMNS {
+        return width;
+    }
+    let own = own_words(text);
+    let matters = |part: &&str| is_standing(part) || part.contains(|c: char| c.is_numeric());
+    let sentence = sentences(cut_bytes(&own, WIDEST)).filter(matters).map(UnicodeWidthStr::width).min();
+    sentence.map_or(width, |sentence| width.min(SHORT_COLUMNS + sentence))
 }
 
 /// The tool call that a prompt is about: it was said when the person refused or allowed the call.
@@ -215,7 +226,7 @@ pub fn labels(said: &PersonPrompt) -> Vec<String> {
         PromptKind::Steering => labels.push("typed while you worked".to_owned()),
         PromptKind::Refusal => labels.push(format!("said when they refused {}", call_words(said))),
         PromptKind::Approval => labels.push(format!("said when they allowed {}", call_words(said))),
-        PromptKind::Answer => labels.push("written as an answer".to_owned()),
+        PromptKind::Answer => labels.push("as an answer".to_owned()),
         PromptKind::Memory => labels.push("for your memory: it holds for all work".to_owned()),
     }
     if said.prompt.interrupted {
@@ -371,7 +382,9 @@ mod tests {
     #[test]
     fn between_the_ends_the_shortest_words_are_kept_first() {
         let mut of = capture("g");
-        let task = |n| format!("rename helper{n} to something that says what it does, it is a leftover");
+        let task = |n| {
+            format!("rename helper{n} to something that says what it does, it is a leftover of last year")
+        };
         of.prompts = (0..100).map(|n| prompt(&task(n))).collect();
         for (at, text) in [
             (30, "Never push to origin from here, I do that myself, and not before the review is done."),
