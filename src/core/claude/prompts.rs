@@ -178,6 +178,11 @@ impl Prompts {
         self.kept.back()
     }
 
+    /// The newest that is no answer to a question with options: that one is what Claude works on.
+    pub fn newest_said(&self) -> Option<&TranscriptPrompt> {
+        self.kept.iter().rev().find(|prompt| prompt.kind != PromptKind::Answer)
+    }
+
     /// The prompts, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &TranscriptPrompt> + ExactSizeIterator {
         self.kept.iter()

@@ -360,7 +360,8 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
     // First the gist of everybody, the most important first; then as much more as there is room for.
     for &at in order {
         // What was taken up since stands there, too, or neither does.
-        if fit.newer(at).into_iter().all(|newer| fit.place(newer)) {
+        let words = &quotes[at].shared.of_newer;
+        if fit.newer(at).into_iter().all(|newer| fit.place(newer) && fit.shows_any(newer, words)) {
             fit.place(at);
         }
     }
@@ -424,6 +425,11 @@ impl<'a> QuoteFit<'a> {
         let words = self.quotes[at].shared.of_newer.iter().filter(|_| !self.quotes[at].is_long());
         let newer = words.filter_map(|word| self.takers.get(word.as_str())).flatten();
         newer.copied().filter(|newer| *newer < at).collect()
+    }
+
+    /// Whether what is shown of a quote has one of these words.
+    fn shows_any(&self, at: usize, words: &[String]) -> bool {
+        self.shown[at].as_ref().is_some_and(|text| has_any(text, words))
     }
 
     /// Shows the gist of a quote, if there is room.
@@ -499,6 +505,9 @@ fn gist(quote: &Quote, rank: impl Fn(&str) -> Option<u8>, caps: [usize; 2]) -> O
     let head = if units(&line) <= GIST_HEAD { line.len() } else { start_at_word(&line, GIST_HEAD).len() };
     let mut spans = vec![(0, head)];
     let mut used = units(&quoted(&quote.label, &line[..head])) + LEFT_OUT.len();
+    if head == 0 || used > caps[1] {
+        return None;
+    }
     let own = own_words(&text);
     let mut parts = ranked_parts(cut_bytes(&own, SEARCHED), GIST_SENTENCE, rank);
     parts.sort_by_key(|(rank, _)| *rank);
@@ -528,7 +537,7 @@ fn gist(quote: &Quote, rank: impl Fn(&str) -> Option<u8>, caps: [usize; 2]) -> O
     let text = quoted(&quote.label, &shown);
     // A little more than that is shown whole.
     let text = if units(&whole) <= units(&text) + MORE_OF_IT { whole } else { text };
-    (units(&text) <= caps[1] && head > 0).then_some(text)
+    (units(&text) <= caps[1]).then_some(text)
 }
 
 /// What stands between two parts of a gist.
