@@ -383,7 +383,9 @@ mod tests {
     fn between_the_ends_the_shortest_words_are_kept_first() {
         let mut of = capture("g");
         let task = |n| {
-            format!("rename helper{n} to something that says what it does, it is a leftover of last year")
+            format!(
+                "rename helper{n} to something that says what it does, it is a leftover of the old roster"
+            )
         };
         of.prompts = (0..100).map(|n| prompt(&task(n))).collect();
         for (at, text) in [
@@ -403,7 +405,7 @@ mod tests {
         assert_eq!(texts.len(), all.len());
         assert!(texts[..12].iter().all(|text| text.starts_with("rename")));
         assert_eq!(texts[12], "ok");
-        for (place, begin) in [(13, "you may push"), (14, "\u{5225}"), (15, "Never push"), (97, "rename")] {
+        for (place, begin) in [(13, "\u{5225}"), (14, "you may push"), (15, "Never push"), (97, "rename")] {
             assert!(texts[place].starts_with(begin), "{place}: {}", texts[place]);
         }
         assert!(texts[texts.len() - 1].starts_with("read it"), "a rule in a paste is nobody's");

@@ -497,10 +497,13 @@ fn a_promise_stands_with_what_was_said_later_and_is_known_two_conversations_late
     let again = "Job j2986 runs again since noon. The log has nothing odd.";
     let talk = Talk::default().person("the next one").claude("It is as wide as the other ones now.");
     let third = after(&second, &talk.person("and the log"));
-    assert!(shown(&third).contains(&format!("- you said: {promise}\n")), "{}", shown(&third));
+    assert!(shown(&third).contains(&format!("- you said: {promise} ")), "{}", shown(&third));
     let talk = Talk::default().person(TASK).claude(promise).person("Ylva has gone").claude(again);
     let text = shown(&talk.person("and now the list").capture());
-    let line = format!("- you said: {promise} Later you said: \"Job j2986 runs again since noon.\"\n");
+    let line = format!(
+        "- you said: {promise} Then the person said: \"Ylva has gone\" Later you said: \"Job j2986 runs again \
+         since noon.\"\n"
+    );
     assert!(text.contains(&line), "{text}");
 }
 

@@ -128,8 +128,9 @@ fn by_time(prompts: &[PersonPrompt], answers: &[&EarlierAnswer]) -> Vec<Place> {
         let own = prompts[from..].iter().position(is_own).filter(|_| !answer.prompt.is_empty());
         let own = own.map(|own| from + own);
         places.extend((from..own.unwrap_or(from)).map(Place::Prompt));
-        from = own.unwrap_or(from);
         places.push(Place::Answer(at, own));
+        places.extend(own.map(Place::Prompt));
+        from = own.map_or(from, |own| own + 1);
     }
     places.extend((from..prompts.len()).map(Place::Prompt));
     places
