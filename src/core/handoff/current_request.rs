@@ -13,7 +13,7 @@ use crate::core::text::safe_text::cut_bytes;
 /// correction, in any language, and no list of words tells it from a task.
 pub const SHORT_COLUMNS: usize = 80;
 /// A prompt that is no wider than this, about four words, does not name the work, in columns.
-const NAMELESS_COLUMNS: usize = 24;
+pub const NAMELESS_COLUMNS: usize = 24;
 /// How much is looked at of the beginning and of the end of a prompt, in bytes.
 const MEASURED: usize = 16 << 10;
 /// Words of a sentence that prohibits or demands something, or takes that back, in lower case. They decide

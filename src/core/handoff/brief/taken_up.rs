@@ -3,19 +3,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use unicode_width::UnicodeWidthChar;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::core::claude::prompts::PromptKind;
 use crate::core::claude::transcript_facts::EarlierAnswer;
+use crate::core::handoff::current_request::{NAMELESS_COLUMNS, asks};
 use crate::core::handoff::pasted_text::own_words;
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words};
 use crate::core::text::safe_text::cut_bytes;
 
-/// A word that more texts have says nothing about what two of them are about.
-const FEW: usize = 4;
+/// A word that more texts have says nothing about what two of them are about; the second number is for words
+/// with a digit.
+const FEW: [usize; 2] = [2, 4];
 /// Without a digit it must be in at most one of so many texts, too: in a short conversation every word is
 /// rare.
-const ONE_IN: usize = 8;
+const ONE_IN: usize = 16;
 /// The fewest characters of a word, and of one with a digit.
 const SHORTEST: [usize; 2] = [4, 3];
 /// How much of a text is looked at, in bytes.
@@ -58,7 +60,7 @@ impl TakenUp {
             };
             for word in found {
                 let texts = texts_with.entry(word).or_default();
-                if texts.len() <= FEW {
+                if texts.len() <= FEW[1] {
                     texts.push(at);
                 }
             }
@@ -68,8 +70,9 @@ impl TakenUp {
             answers: vec![SharedWords::default(); answers.len()],
         };
         for (word, texts) in texts_with {
-            let has_digit = word.contains(|c: char| c.is_ascii_digit());
-            if texts.len() > FEW || !has_digit && texts.len() * ONE_IN > places.len() {
+            let is_number = has_digit(&word);
+            if texts.len() > FEW[usize::from(is_number)] || !is_number && texts.len() * ONE_IN > places.len()
+            {
                 continue;
             }
             for (newer, older) in
@@ -103,13 +106,16 @@ impl TakenUp {
         !self.answers[at].of_older.is_empty()
     }
 
-    /// The newest answer that takes up something of the answer at this place, and what they have in common.
+    /// The newest answer that takes up a number of the answer at this place, else another word, and what they
+    /// have in common.
     pub fn later_answer(&self, at: usize) -> Option<(usize, Vec<String>)> {
-        let common = |newer: usize| -> Vec<String> {
+        let common = |newer: usize, number: bool| -> Vec<String> {
             let older = &self.answers[at].of_newer;
-            self.answers[newer].of_older.iter().filter(|word| older.contains(word)).cloned().collect()
+            let is_common = |word: &&String| has_digit(word) == number && older.contains(word);
+            self.answers[newer].of_older.iter().filter(is_common).cloned().collect()
         };
-        (0..at).map(|newer| (newer, common(newer))).find(|(_, common)| !common.is_empty())
+        let newer = [true, false].into_iter().flat_map(|number| (0..at).map(move |newer| (newer, number)));
+        newer.map(|(newer, number)| (newer, common(newer, number))).find(|(_, common)| !common.is_empty())
     }
 }
 
@@ -138,11 +144,20 @@ fn by_time(prompts: &[PersonPrompt], answers: &[&EarlierAnswer]) -> Vec<Place> {
 
 /// The names of a prompt; a word that was chosen is about its question.
 fn words_of_prompt(said: &PersonPrompt) -> HashSet<String> {
-    let mut words = names(&own_words(&said.prompt.text));
-    if let Some(asked) = said.prompt.asked.as_deref().filter(|_| said.prompt.kind == PromptKind::Answer) {
+    let own = own_words(&said.prompt.text);
+    let mut words = names(&own);
+    let is_choice = |asked: &&str| {
+        said.prompt.kind == PromptKind::Answer || own.width() <= NAMELESS_COLUMNS && asks(asked)
+    };
+    if let Some(asked) = said.prompt.asked.as_deref().filter(is_choice) {
         words.extend(names(asked));
     }
     words
+}
+
+/// Whether a word is a number or has one.
+pub(super) fn has_digit(word: &str) -> bool {
+    word.contains(|c: char| c.is_ascii_digit())
 }
 
 /// Whether a text has one of these words.
@@ -164,10 +179,7 @@ fn names(text: &str) -> HashSet<String> {
             Some(word)
         })
     });
-    let is_long = |word: &&str| {
-        let has_digit = word.contains(|c: char| c.is_ascii_digit());
-        word.chars().nth(SHORTEST[usize::from(has_digit)] - 1).is_some()
-    };
+    let is_long = |word: &&str| word.chars().nth(SHORTEST[usize::from(has_digit(word))] - 1).is_some();
     words.filter(is_long).map(str::to_owned).collect()
 }
 

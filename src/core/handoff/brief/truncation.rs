@@ -9,7 +9,7 @@ use super::super::pasted_text::{has_paste, own_words, with_short_pastes};
 use super::super::prompt_sentences::{ranked_parts, sentences};
 use super::super::repeated_lines::{folded, form};
 use super::brief_files::PROMPTS_FILE;
-use super::taken_up::{SharedWords, has_any};
+use super::taken_up::{SharedWords, has_any, has_digit};
 use crate::core::text::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
 
 /// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
@@ -360,8 +360,8 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
     // First the gist of everybody, the most important first; then as much more as there is room for.
     for &at in order {
         // What was taken up since stands there, too, or neither does.
-        let words = &quotes[at].shared.of_newer;
-        if fit.newer(at).into_iter().all(|newer| fit.place(newer) && fit.shows_any(newer, words)) {
+        let words = fit.numbers(at);
+        if fit.newer(at, &words).into_iter().all(|newer| fit.place(newer) && fit.shows_any(newer, &words)) {
             fit.place(at);
         }
     }
@@ -420,10 +420,16 @@ impl<'a> QuoteFit<'a> {
         }
     }
 
-    /// The newer quotes that take up something of a short one. Of a long one nobody takes up all of it.
-    fn newer(&self, at: usize) -> Vec<usize> {
+    /// The numbers of a short quote that newer ones take up. Of a long one nobody takes up all of it, and that
+    /// a name without a number is taken up is not sure enough to hide what is said of it.
+    fn numbers(&self, at: usize) -> Vec<String> {
         let words = self.quotes[at].shared.of_newer.iter().filter(|_| !self.quotes[at].is_long());
-        let newer = words.filter_map(|word| self.takers.get(word.as_str())).flatten();
+        words.filter(|word| has_digit(word)).cloned().collect()
+    }
+
+    /// The newer quotes that have one of these words of the quote at this place.
+    fn newer(&self, at: usize, words: &[String]) -> Vec<usize> {
+        let newer = words.iter().filter_map(|word| self.takers.get(word.as_str())).flatten();
         newer.copied().filter(|newer| *newer < at).collect()
     }
 
@@ -486,9 +492,9 @@ impl<'a> QuoteFit<'a> {
     }
 }
 
-/// Whether a longer form of a quote shows what the gist of it shows beside its beginning.
+/// Whether a longer form of a quote shows what its gist was made for.
 fn keeps(quote: &Quote, gist: &str, longer: &str) -> bool {
-    let parts = gist.split(LEFT_OUT).skip(1).map(str::trim);
+    let parts = gist.split(LEFT_OUT).flat_map(sentences).map(|part| part.trim_start_matches("> "));
     let mut parts = parts.filter(|part| quote.rank(part).is_some_and(|rank| rank < COUNTS));
     parts.all(|part| longer.contains(part))
 }
