@@ -467,14 +467,14 @@ fn of_a_long_turn_the_texts_that_differ_stay() {
 }
 
 #[test]
-fn an_answer_with_a_number_comes_before_one_without() {
+fn an_answer_with_a_number_stays_longer_than_one_without() {
     let mut talk = Talk::default().person("count them, one after the other");
     talk = talk.claude("4812 rows have no owner.").person("next");
-    for part in ["billing", "the mailer", "the gate", "the crane", "the yard", "the berth"] {
+    for part in ('a'..='z').flat_map(|one| ('a'..='f').map(move |two| format!("{one}{two}"))) {
         talk = talk.claude(&format!("Done; {part} needed a small change as well.")).person("next");
     }
     let text = shown(&talk.capture());
-    assert!(place(&text, "4812 rows") < place(&text, "Done; billing needed"), "{text}");
+    assert!(text.contains("4812 rows") && !text.contains("Done; aa needed"), "{text}");
 }
 
 #[test]
@@ -485,8 +485,8 @@ fn a_promise_comes_before_reasons() {
         talk = talk.person("next").claude(&format!("Bill {n} has grown because nobody looks at it."));
     }
     let text = shown(&talk.person("next").capture());
-    assert!(place(&text, "you said: I will switch job1234") < place(&text, "Bill 7 has grown"), "{text}");
-    assert!(!text.contains("you said: Bill 7"), "the answer is told: {text}");
+    assert!(place(&text, "you said: I will switch job1234") < place(&text, "Bill 6 has grown"), "{text}");
+    assert!(!text.contains("you said: Bill"), "the answer is told: {text}");
 }
 
 #[test]

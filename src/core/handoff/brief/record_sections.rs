@@ -84,6 +84,8 @@ const ERRORS: usize = 6;
 const OUTSIDE: usize = 6;
 /// How many changed paths are told.
 const CHANGED: usize = 15;
+/// How many of Claude's newest reasons come first.
+const REASONS: usize = 6;
 /// How much is told of what Claude said later about a promise, in characters.
 const LATER: usize = 160;
 /// How much of the beginning of Claude's last words is kept, in UTF-16 units: conclusions stand there as
@@ -779,8 +781,9 @@ fn said_before(of: &Capture, words: &Words, taken: &TakenUp) -> BriefPart {
 /// Which lines of that part come first where there is no room for all.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SaidRank {
-    /// It takes up something that was said before: what was said then is not so any more.
-    TakesUp,
+    /// It has one of the newest reasons, or takes up something that was said before: what was said then is
+    /// not so any more.
+    First,
     Says,
     /// More texts of the middle of turns without a number.
     Behind,
@@ -853,6 +856,7 @@ impl<'a> SaidBefore<'a> {
         }
         let is_plain = !text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
         let rank = match is_plain {
+            _ if has_reason(of, text) => SaidRank::First,
             true if !tells_finding(text) => SaidRank::Alike,
             true if self.plain >= SAID => SaidRank::Behind,
             _ => {
@@ -871,7 +875,8 @@ impl<'a> SaidBefore<'a> {
         let begin = begin_of(text);
         if !self.texts.iter().any(|known| known.starts_with(&begin)) && !self.is_told(text, of) {
             let line = shorten(text, ANSWER_CHARS);
-            self.lines.push(SaidLine { text: line, longer: None, rank: SaidRank::Behind });
+            let rank = if has_reason(of, text) { SaidRank::First } else { SaidRank::Behind };
+            self.lines.push(SaidLine { text: line, longer: None, rank });
             self.texts.push(text.to_owned());
         }
     }
@@ -882,7 +887,8 @@ impl<'a> SaidBefore<'a> {
         let is_here = self.lines.iter().any(|line| line.text.contains(&text));
         let is_in_answer = || of.all_answers().iter().any(|answer| answer.text.contains(&one.text));
         if !one.is_promise && !is_here && !is_in_answer() && !self.is_told(&text, of) {
-            self.lines.push(SaidLine { text: stated(one), longer: None, rank: SaidRank::Says });
+            let rank = if has_reason(of, &text) { SaidRank::First } else { SaidRank::Says };
+            self.lines.push(SaidLine { text: stated(one), longer: None, rank });
         }
     }
 
@@ -906,17 +912,20 @@ impl<'a> SaidBefore<'a> {
         let times = self.forms.entry(form(text)).or_default();
         *times += 1;
         let longer = ANSWER_LONG.map(|cap| format!("{prompt}{}{reply}", shorten(text, cap)));
-        let says_done = || {
-            let has_reason = of.stated.iter().any(|one| answer.text.contains(&one.text));
-            at >= SAID && text.width() <= SAYS_DONE && !has_number(text) && !has_reason
-        };
+        let says_done = || at >= SAID && text.width() <= SAYS_DONE && !has_number(text);
         let rank = match () {
-            () if self.taken.answer_takes_up(at) => SaidRank::TakesUp,
+            () if self.taken.answer_takes_up(at) || has_reason(of, text) => SaidRank::First,
             () if *times > OF_ONE_FORM || says_done() => SaidRank::Alike,
             () => SaidRank::Says,
         };
         self.lines.push(SaidLine { text: line, longer: Some(longer), rank });
     }
+}
+
+/// Whether a text has one of the newest reasons that Claude gave.
+fn has_reason(of: &Capture, text: &str) -> bool {
+    let mut newest = of.stated.iter().rev().filter(|one| !one.is_promise).take(REASONS);
+    newest.any(|one| text.contains(&safe_line(&one.text)))
 }
 
 /// What the person said to a decision in a text: it may refute it.
