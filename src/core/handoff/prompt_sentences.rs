@@ -3,6 +3,8 @@
 
 use crate::core::text::safe_text::units;
 
+/// The longest sentence that is shown whole in the gist of a prompt, in UTF-16 units.
+pub const GIST_SENTENCE: usize = 160;
 /// How many words around what matters are looked at together, and how far the next ones are, in words.
 const WINDOW: usize = 16;
 const STEP: usize = 8;

@@ -9,7 +9,7 @@ use super::capture::Capture;
 use super::continuation_prompt::without_opening;
 use super::current_request::{SHORT_COLUMNS, is_standing, request_start};
 use super::pasted_text::{own_words, with_short_pastes};
-use super::prompt_sentences::sentences;
+use super::prompt_sentences::{GIST_SENTENCE, ranked_parts};
 use crate::core::claude::prompts::{
     ALLOWED_CALL, ASKED_CAP, IMAGE_FILES, PromptKind, REFUSED_CALL, TranscriptPrompt, end_of,
 };
@@ -194,8 +194,9 @@ fn shown_width(text: &str) -> usize {
         return width;
     }
     let own = own_words(text);
-    let matters = |part: &&str| is_standing(part) || part.contains(|c: char| c.is_numeric());
-    let sentence = sentences(cut_bytes(&own, WIDEST)).filter(matters).map(UnicodeWidthStr::width).min();
+    let matters = |part: &str| is_standing(part) || part.contains(|c: char| c.is_numeric());
+    let parts = ranked_parts(cut_bytes(&own, WIDEST), GIST_SENTENCE, |part| matters(part).then_some(0));
+    let sentence = parts.into_iter().map(|(_, part)| part.width()).min();
     sentence.map_or(width, |sentence| width.min(SHORT_COLUMNS + sentence))
 }
 

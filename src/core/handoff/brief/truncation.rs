@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::super::current_request::is_standing;
 use super::super::document::Fence;
 use super::super::pasted_text::{has_paste, own_words, with_short_pastes};
-use super::super::prompt_sentences::{ranked_parts, sentences};
+use super::super::prompt_sentences::{GIST_SENTENCE, ranked_parts, sentences};
 use super::super::repeated_lines::{folded, form};
 use super::brief_files::PROMPTS_FILE;
 use super::taken_up::{SharedWords, has_any, has_digit};
@@ -34,8 +34,6 @@ const WITH_RULES: usize = 1000;
 const GIST_HEAD: usize = 80;
 /// What is no longer is shown whole then.
 const GIST_LEAST: usize = 100;
-/// The longest sentence that is shown whole then, in UTF-16 units.
-const GIST_SENTENCE: usize = 160;
 /// Ranks of a part of a prompt: it takes up something older; it prohibits or demands something; it has a
 /// number.
 const TAKES_UP: u8 = 0;
