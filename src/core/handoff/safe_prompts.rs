@@ -167,8 +167,8 @@ impl Words {
 /// Places of prompts, newest first, in the order in which they are kept where there is no room for all:
 /// `ends` of the newest and as many of the oldest, then the shortest, the newer of two first, what was said
 /// again last. Rules, corrections and what takes a rule back are short in every language, and tasks are long.
-/// Of a long one its beginning counts and the shortest sentence that prohibits or demands something or has a
-/// number.
+/// Of a long one the shortest sentence counts that prohibits or demands something, or its beginning and the
+/// shortest one with a number.
 pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<usize> {
     let count = places.len();
     let from_both = (0..count).map(|n| if n % 2 == 0 { n / 2 } else { count - 1 - n / 2 });
@@ -194,10 +194,14 @@ fn shown_width(text: &str) -> usize {
         return width;
     }
     let own = own_words(text);
-    let matters = |part: &str| is_standing(part) || part.contains(|c: char| c.is_numeric());
-    let parts = ranked_parts(cut_bytes(&own, WIDEST), GIST_SENTENCE, |part| matters(part).then_some(0));
-    let sentence = parts.into_iter().map(|(_, part)| part.width()).min();
-    sentence.map_or(width, |sentence| width.min(SHORT_COLUMNS + sentence))
+    // A rule counts by itself, what has a number with the beginning that it needs.
+    let beginning = |part: &str| match is_standing(part) {
+        true => Some(0),
+        false => part.contains(|c: char| c.is_numeric()).then_some(1),
+    };
+    let parts = ranked_parts(cut_bytes(&own, WIDEST), GIST_SENTENCE, beginning);
+    let shown = parts.into_iter().map(|(rank, part)| usize::from(rank) * SHORT_COLUMNS + part.width()).min();
+    shown.map_or(width, |shown| width.min(shown))
 }
 
 /// The tool call that a prompt is about: it was said when the person refused or allowed the call.
