@@ -42,7 +42,7 @@ pub enum PromptKind {
     Refusal,
     /// Said when a tool call or a plan was allowed.
     Approval,
-    /// Written as an answer to a question with options, beside or instead of them.
+    /// Chosen as an answer to a question with options, or written beside or instead of them.
     Answer,
     /// Given to Claude's memory (`#`).
     Memory,
@@ -206,6 +206,11 @@ impl Prompts {
     /// The newest.
     pub fn newest(&self) -> Option<&TranscriptPrompt> {
         self.kept.back()
+    }
+
+    /// The newest that is no answer to a question with options: that one is what Claude works on.
+    pub fn newest_said(&self) -> Option<&TranscriptPrompt> {
+        self.kept.iter().rev().find(|prompt| prompt.kind != PromptKind::Answer)
     }
 
     /// The prompts, oldest first.

@@ -52,6 +52,8 @@ const REPORTS_CAP: usize = 6;
 /// How many tool calls are passed on to the next handoff, and how many of one form.
 const STEPS_CAP: usize = 20;
 const STEPS_OF_ONE_FORM: usize = 6;
+/// How many promises of Claude's are told and passed on.
+const PROMISES_CAP: usize = 6;
 /// Files of earlier conversations that are told.
 const FILES_CAP: usize = 20;
 
@@ -238,6 +240,8 @@ pub struct EarlierHandoff<'a> {
     pub steps: &'a [String],
     /// What sub-agents had reported and Claude had not summed up, newest first.
     pub reports: &'a [AgentReport],
+    /// What Claude had promised, newest first.
+    pub promises: &'a [StatedDecision],
 }
 
 /// A longer answer of Claude's that the person answered in a few words.
@@ -304,7 +308,8 @@ pub struct Capture {
     pub findings_before: Vec<String>,
     /// Claude's summary of what was said before the transcript begins.
     pub summary_before: Option<String>,
-    /// Decisions that Claude stated with a reason, oldest first.
+    /// Promises of Claude's, those of the conversations before included, and decisions that it stated with a
+    /// reason, oldest first.
     pub stated: Vec<StatedDecision>,
     /// Files that Claude read, the last read first.
     pub files_read: Vec<FileRead>,
@@ -587,6 +592,7 @@ impl Capture {
         let untold = |report: &&AgentReport| !said.clone().any(|text| report.is_told_in(text));
         let untold = before.reports.iter().filter(untold).take(REPORTS_CAP).cloned().collect();
         self.reports_before = untold;
+        self.stated.splice(0..0, before.promises.iter().rev().cloned());
         self.steps_before = before.steps.iter().take(STEPS_CAP).map(line).collect();
         self.answers_before = before.answers.iter().take(ANSWERS_CAP + FINDINGS_CAP).cloned().collect();
         let goes_on = !self.prompts.iter().any(begins_request);
@@ -644,6 +650,11 @@ impl Capture {
         }
     }
 
+    /// What Claude answered at the end of the turns before, newest first, the conversations before included.
+    pub fn all_answers(&self) -> Vec<&EarlierAnswer> {
+        self.answers.iter().rev().chain(&self.answers_before).collect()
+    }
+
     /// Claude's own words: what it answered when it was asked, and what it or the person wrote into a file.
     pub fn own_words(&self) -> Option<String> {
         let texts: Vec<&str> =
@@ -684,7 +695,10 @@ impl Capture {
 
     /// What Claude answered and stated, newest first, each once: as much as the next handoff is told.
     pub fn kept_answers(&self) -> Vec<EarlierAnswer> {
-        let last = EarlierAnswer::new(&self.last_answer, self.prompts.last());
+        let is_prompt =
+            |said: &&TranscriptPrompt| matches!(said.kind, PromptKind::Typed | PromptKind::Steering);
+        let prompt = self.prompts.iter().rev().find(is_prompt);
+        let last = EarlierAnswer::new(&self.last_answer, prompt);
         let last = last.filter(|_| self.situation.turn_ended && !self.replied);
         // The person may say "do it" in the next conversation.
         let last = last.map(|last| EarlierAnswer {
@@ -694,7 +708,8 @@ impl Capture {
         let findings = self.findings.iter().rev().filter(|_| !self.situation.turn_ended);
         let findings = findings.filter(|said| says_much(said)).take(FINDINGS_CAP);
         let findings = findings.map(|said| EarlierAnswer { text: said.clone(), ..EarlierAnswer::default() });
-        let stated = self.stated.iter().rev().map(|one| EarlierAnswer {
+        let reasons = self.stated.iter().rev().filter(|one| !one.is_promise);
+        let reasons = reasons.map(|one| EarlierAnswer {
             text: one.text.clone(),
             reply: one.reply.clone(),
             ..EarlierAnswer::default()
@@ -705,7 +720,7 @@ impl Capture {
             .into_iter()
             .chain(findings)
             .chain(answers)
-            .chain(stated)
+            .chain(reasons)
             .chain(self.answers_before.iter().cloned());
         let mut kept: Vec<EarlierAnswer> = Vec::new();
         for one in all.filter_map(EarlierAnswer::kept) {
@@ -756,6 +771,11 @@ impl Capture {
             }
         }
         kept
+    }
+
+    /// What Claude promised last, newest first: as much as is told here and passed on to the next handoff.
+    pub fn promises(&self) -> impl Iterator<Item = &StatedDecision> {
+        self.stated.iter().rev().filter(|one| one.is_promise).take(PROMISES_CAP)
     }
 
     /// What the person decided, newest first: as many as the next handoff is told.

@@ -11,9 +11,9 @@ use crate::core::text::safe_text::cut_bytes;
 
 /// The width of one line of a usual terminal, in columns. What fits on it may be an answer, "go on" or a
 /// correction, in any language, and no list of words tells it from a task.
-const SHORT_COLUMNS: usize = 80;
+pub const SHORT_COLUMNS: usize = 80;
 /// A prompt that is no wider than this, about four words, does not name the work, in columns.
-const NAMELESS_COLUMNS: usize = 24;
+pub const NAMELESS_COLUMNS: usize = 24;
 /// How much is looked at of the beginning and of the end of a prompt, in bytes.
 const MEASURED: usize = 16 << 10;
 /// Words of a sentence that prohibits or demands something, or takes that back, in lower case. They decide

@@ -23,6 +23,7 @@ pub mod note;
 mod open_question;
 pub mod operation;
 pub mod pasted_text;
+pub mod prompt_sentences;
 pub mod reports;
 pub mod sections;
 pub mod state_json;

@@ -7,8 +7,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::capture::Capture;
 use super::continuation_prompt::without_opening;
-use super::current_request::{begins_request, is_standing, may_choose, request_start};
+use super::current_request::{SHORT_COLUMNS, begins_request, is_standing, may_choose, request_start};
 use super::pasted_text::{own_words, with_short_pastes};
+use super::prompt_sentences::{GIST_SENTENCE, ranked_parts};
 use crate::core::claude::prompts::{
     ALLOWED_CALL, ASKED_CAP, IMAGE_FILES, PromptKind, REFUSED_CALL, TranscriptPrompt, end_of,
 };
@@ -26,8 +27,6 @@ const PASSED_CHARS: [usize; 2] = [6000, 600];
 const REQUEST_BYTES: usize = 256 << 10;
 /// How much of a prompt is measured, in bytes.
 const WIDEST: usize = 4096;
-/// So many times as wide as another one a prompt that prohibits or demands something may be.
-const STANDING_WORTH: usize = 4;
 /// How much is shown of a tool call that a prompt is about, in characters.
 const CALL_CHARS: usize = 120;
 /// How many are the newest ones.
@@ -154,6 +153,7 @@ impl Words {
     /// A prompt as it is passed on: at most `cap` characters, or the one that set the current work.
     fn row(&self, at: usize, cap: Option<usize>) -> PromptRow {
         let prompt = &self.prompts[at].prompt;
+        let is_answer = prompt.kind == PromptKind::Answer;
         PromptRow {
             text: match cap {
                 None => cut_words(&prompt.text, REQUEST_BYTES).to_owned(),
@@ -165,7 +165,7 @@ impl Words {
             interrupted: prompt.interrupted,
             at: prompt.at.as_deref().and_then(WallTime::parse).map(WallTime::rfc3339_s),
             images: prompt.images,
-            asked: prompt.asked.clone().filter(|_| at < NEWEST || may_choose(prompt)),
+            asked: prompt.asked.clone().filter(|_| at < NEWEST || is_answer || may_choose(prompt)),
             selected: prompt.selected.clone(),
             image_files: prompt.image_files.clone(),
         }
@@ -180,7 +180,8 @@ impl Words {
 /// Places of prompts, newest first, in the order in which they are kept where there is no room for all:
 /// `ends` of the newest and as many of the oldest, then the shortest, the newer of two first, what was said
 /// again last. Rules, corrections and what takes a rule back are short in every language, and tasks are long.
-/// Where the person's own words prohibit or demand something, they may be longer.
+/// Of a long one the shortest sentence counts that prohibits or demands something, or its beginning and the
+/// shortest one with a number.
 pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<usize> {
     let count = places.len();
     let from_both = (0..count).map(|n| if n % 2 == 0 { n / 2 } else { count - 1 - n / 2 });
@@ -191,14 +192,29 @@ pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<
         .iter()
         .map(|at| {
             let text = &*prompts[*at].prompt.text;
-            let width = cut_bytes(text, WIDEST).width();
-            let worth = if is_standing(&own_words(text)) { STANDING_WORTH } else { 1 };
-            (!said.insert(text), width / worth, *at)
+            (!said.insert(text), shown_width(text), *at)
         })
         .collect();
     between.sort_unstable();
     order.extend(between.into_iter().map(|(_, _, at)| at));
     order
+}
+
+/// How wide what is shown at least of a prompt is, in columns.
+fn shown_width(text: &str) -> usize {
+    let width = cut_bytes(text, WIDEST).width();
+    if width <= SHORT_COLUMNS {
+        return width;
+    }
+    let own = own_words(text);
+    // A rule counts by itself, what has a number with the beginning that it needs.
+    let beginning = |part: &str| match is_standing(part) {
+        true => Some(0),
+        false => part.contains(|c: char| c.is_numeric()).then_some(1),
+    };
+    let parts = ranked_parts(cut_bytes(&own, WIDEST), GIST_SENTENCE, beginning);
+    let shown = parts.into_iter().map(|(rank, part)| usize::from(rank) * SHORT_COLUMNS + part.width()).min();
+    shown.map_or(width, |shown| width.min(shown))
 }
 
 /// The tool call that a prompt is about: it was said when the person refused or allowed the call.
@@ -228,7 +244,7 @@ pub fn labels(said: &PersonPrompt) -> Vec<String> {
         PromptKind::Steering => labels.push("typed while you worked".to_owned()),
         PromptKind::Refusal => labels.push(format!("said when they refused {}", call_words(said))),
         PromptKind::Approval => labels.push(format!("said when they allowed {}", call_words(said))),
-        PromptKind::Answer => labels.push("written as an answer".to_owned()),
+        PromptKind::Answer => labels.push("as an answer".to_owned()),
         PromptKind::Memory => labels.push("for your memory: it holds for all work".to_owned()),
         PromptKind::Compact => labels.push("said for the summary of a compaction".to_owned()),
     }
@@ -420,7 +436,11 @@ mod tests {
     #[test]
     fn between_the_ends_the_shortest_words_are_kept_first() {
         let mut of = capture("g");
-        let task = |n| format!("rename helper{n} to something that says what it does, it is a leftover");
+        let task = |n| {
+            format!(
+                "rename helper{n} to something that says what it does, it is a leftover of the old roster"
+            )
+        };
         of.prompts = (0..100).map(|n| prompt(&task(n))).collect();
         for (at, text) in [
             (30, "Never push to origin from here, I do that myself, and not before the review is done."),
@@ -439,7 +459,7 @@ mod tests {
         assert_eq!(texts.len(), all.len());
         assert!(texts[..12].iter().all(|text| text.starts_with("rename")));
         assert_eq!(texts[12], "ok");
-        for (place, begin) in [(13, "you may push"), (14, "\u{5225}"), (15, "Never push"), (97, "rename")] {
+        for (place, begin) in [(13, "\u{5225}"), (14, "you may push"), (15, "Never push"), (97, "rename")] {
             assert!(texts[place].starts_with(begin), "{place}: {}", texts[place]);
         }
         assert!(texts[texts.len() - 1].starts_with("read it"), "a rule in a paste is nobody's");

@@ -10,7 +10,8 @@ use super::sections::next_steps;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{AFTER_CAP, Task, TaskStatus};
 use crate::core::claude::transcript_facts::{
-    AgentReport, AnsweredQuestion, DETACHED_CAP, DetachedCommand, EarlierAnswer, TranscriptSpeaker,
+    AgentReport, AnsweredQuestion, DETACHED_CAP, DetachedCommand, EarlierAnswer, StatedDecision,
+    TranscriptSpeaker,
 };
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
@@ -243,6 +244,9 @@ pub struct HandoffState {
     /// What sub-agents had reported and Claude had not summed up, newest first, at most 6.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<ReportRow>,
+    /// What Claude promised last, newest first, the conversations before included, at most 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub promises: Vec<PromiseRow>,
     /// The checkpoint of the second source document.
     #[serde(default)]
     pub checkpoint: HandoffCheckpoint,
@@ -251,6 +255,16 @@ pub struct HandoffState {
     /// Commands that the shell left running, oldest first, at most 6; a hand-over does not end them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_running: Vec<LeftRunning>,
+}
+
+/// Something that Claude promised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromiseRow {
+    /// The sentence.
+    pub text: String,
+    /// What the person said next, where that is one short line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<String>,
 }
 
 /// A command that the shell left running.
@@ -345,6 +359,8 @@ impl HandoffState {
             question: row.question.clone(),
             answer: row.answer.clone(),
         };
+        let promised =
+            |row: &PromiseRow| StatedDecision::promise(line(&row.text), row.reply.as_deref().map(line));
         let all = self.context.recent_decisions.iter().chain(&self.older_decisions);
         let decisions: Vec<AnsweredQuestion> = all.map(decided).collect();
         let prompts: Vec<TranscriptPrompt> =
@@ -375,6 +391,7 @@ impl HandoffState {
             summary: self.summary_before.as_deref(),
             steps: &self.steps_before,
             reports: &self.reports.iter().map(ReportRow::report).collect::<Vec<_>>(),
+            promises: &self.promises.iter().take(LISTED).map(promised).collect::<Vec<_>>(),
         });
         let is_new = |row: &&LeftRunning| !next.detached.iter().any(|one| one.command == row.command);
         let before: Vec<DetachedCommand> =
@@ -476,6 +493,10 @@ impl HandoffState {
                 .collect(),
             summary_before: capture.summary_before.as_deref().map(long),
             reports: capture.kept_reports().map(ReportRow::of).collect(),
+            promises: capture
+                .promises()
+                .map(|one| PromiseRow { text: line(&one.text), reply: one.reply.as_deref().map(line) })
+                .collect(),
             steps_before: capture.kept_steps().iter().map(|step| line(step)).collect(),
             checkpoint: HandoffCheckpoint::of(capture),
             transcript: TranscriptCopy::Pending,

@@ -489,14 +489,14 @@ fn of_a_long_turn_the_texts_that_differ_stay() {
 }
 
 #[test]
-fn an_answer_with_a_number_comes_before_one_without() {
+fn an_answer_with_a_number_stays_longer_than_one_without() {
     let mut talk = Talk::default().person("count them, one after the other");
     talk = talk.claude("4812 rows have no owner.").person("next");
-    for part in ["billing", "the mailer", "the gate", "the crane", "the yard", "the berth"] {
+    for part in ('a'..='z').flat_map(|one| ('a'..='f').map(move |two| format!("{one}{two}"))) {
         talk = talk.claude(&format!("Done; {part} needed a small change as well.")).person("next");
     }
     let text = shown(&talk.capture());
-    assert!(place(&text, "4812 rows") < place(&text, "Done; billing needed"), "{text}");
+    assert!(text.contains("4812 rows") && !text.contains("Done; aa needed"), "{text}");
 }
 
 #[test]
@@ -507,7 +507,40 @@ fn a_promise_comes_before_reasons() {
         talk = talk.person("next").claude(&format!("Bill {n} has grown because nobody looks at it."));
     }
     let text = shown(&talk.person("next").capture());
-    assert!(place(&text, "you said: I will switch job1234") < place(&text, "you said: Bill 7"), "{text}");
+    assert!(place(&text, "you said: I will switch job1234") < place(&text, "Bill 6 has grown"), "{text}");
+    assert!(!text.contains("you said: Bill"), "the answer is told: {text}");
+}
+
+#[test]
+fn a_promise_stands_with_what_was_said_later_and_is_known_two_conversations_later() {
+    let promise = "I have stopped job j2986 for now and will start it again when Ylva has gone home.";
+    let first = Talk::default().person(TASK).claude(promise).person("and now the list").capture();
+    let second = after(&first, &Talk::default().person("the next one").claude("It is done as you said."));
+    let again = "Job j2986 runs again since noon. The log has nothing odd.";
+    let talk = Talk::default().person("the next one").claude("It is as wide as the other ones now.");
+    let third = after(&second, &talk.person("and the log"));
+    assert!(shown(&third).contains(&format!("- you said: {promise} ")), "{}", shown(&third));
+    let talk = Talk::default().person(TASK).claude(promise).person("Ylva has gone").claude(again);
+    let text = shown(&talk.person("and now the list").capture());
+    let line = format!(
+        "- you said: {promise} Then the person said: \"Ylva has gone\" Later you said: \"Job j2986 runs again \
+         since noon.\"\n"
+    );
+    assert!(text.contains(&line), "{text}");
+}
+
+#[test]
+fn what_was_chosen_is_one_of_the_persons_prompts_in_its_place() {
+    let options = json!([{"label": "None"}, {"label": "One"}]);
+    let input = json!({"questions": [{"question": "Which mails?", "options": options}]});
+    let mut talk = Talk::default().person("no mails to guests at all").claude("Good.").person(TASK);
+    talk = talk.calls("AskUserQuestion", input, "ok", false);
+    talk.0.last_mut().unwrap()["toolUseResult"] =
+        json!({"questions": [], "answers": {"Which mails?": "One"}});
+    let text = shown(&talk.person("and now the list").capture());
+    let chosen = "(as an answer, after your words \"Which mails?\")\n> One\n";
+    assert!(place(&text, chosen) < place(&text, "> no mails to guests at all"), "{text}");
+    assert!(!text.contains("the person answered"), "{text}");
 }
 
 #[test]

@@ -390,7 +390,7 @@ impl Observer {
             self.name_before = self.conversation_name().map(str::to_owned);
             if keeps_tasks && let Some(before) = &self.transcript {
                 self.tasks = before.facts.tasks.list().clone();
-                let last = before.facts.prompts.iter().last().map(|prompt| prompt.text.clone());
+                let last = before.facts.prompts.newest_said().map(|prompt| prompt.text.clone());
                 self.prompt_before = last.or(self.prompt_before.take());
             } else {
                 self.prompt_before = None;

@@ -249,7 +249,7 @@ impl TranscriptFacts {
         let prompt = self.prompts.newest_to_answer().filter(|_| self.turn.is_prompted());
         let is_broken_off = prompt.is_some_and(|prompt| prompt.interrupted) || self.turn.failure().is_some();
         if self.turn.is_over() && !is_broken_off {
-            self.answers.end_turn(prompt);
+            self.answers.end_turn(prompt.and_then(|_| self.prompts.newest_said()));
         }
         self.calls.abandon();
         self.turn.go_on();

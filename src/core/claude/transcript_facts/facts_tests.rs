@@ -498,7 +498,7 @@ fn a_custom_command_is_a_prompt_as_it_was_typed() {
 }
 
 #[test]
-fn what_was_written_as_an_answer_is_a_prompt_and_what_was_chosen_a_decision() {
+fn what_was_chosen_or_written_as_an_answer_is_a_prompt_and_a_decision() {
     let ask = json!({"questions": [
         {"question": "Which runner?", "options": [{"label": "hosted"}, {"label": "own"}]},
         {"question": "Which linters?", "options": [{"label": "ruff"}, {"label": "mypy"}]},
@@ -516,6 +516,8 @@ fn what_was_written_as_an_answer_is_a_prompt_and_what_was_chosen_a_decision() {
         [
             ("fw.bin (note: append the revision)", PromptKind::Answer, "What name?"),
             ("on tag, but ask Henrik first", PromptKind::Answer, "When?"),
+            ("ruff, mypy", PromptKind::Answer, "Which linters?"),
+            ("own", PromptKind::Answer, "Which runner?"),
         ]
     );
     assert_eq!(facts.decisions.iter().count(), 4);
@@ -559,9 +561,9 @@ fn a_branch_that_the_person_left_was_not_said() {
         at(prompt("and deploy it"), "u3", "p2"),
     ];
     let whole = of(&lines);
-    assert_eq!(said(&whole).len(), 3);
+    assert_eq!(said(&whole).len(), 4);
     let same_line = of(&[lines.clone(), vec![lines[2].clone()]].concat());
-    assert_eq!(said(&same_line).len(), 4, "a line that stands twice is no way back");
+    assert_eq!(said(&same_line).len(), 5, "a line that stands twice is no way back");
     lines.push(at(prompt("add the winter tariff"), "u4", "p1"));
     let facts = of(&lines);
     assert_eq!(said(&facts), ["write the calculator", "add the winter tariff"]);

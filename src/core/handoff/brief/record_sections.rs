@@ -5,14 +5,15 @@ use super::brief_files::{
     AGREED_FILE, ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE,
 };
 use super::section_lengths::BriefPart;
+use super::taken_up::{TakenUp, has_any};
 use super::truncation::{Passage, TextCut};
 use std::collections::{HashMap, HashSet};
 
 use crate::core::claude::checks::CheckOutcome;
 use crate::core::claude::checks::is_check;
 use crate::core::claude::transcript_facts::{
-    AgentReport, Check, DetachedCommand, EarlierAnswer, FileRead, PLAN_APPROVED, REFUSED, REPLY_CAP,
-    StatedDecision, ToolError, ToolOutcome, ToolStep, TranscriptSpeaker, says_much, tells_finding,
+    AgentReport, Check, DetachedCommand, EarlierAnswer, FileRead, REPLY_CAP, StatedDecision, ToolError,
+    ToolOutcome, ToolStep, TranscriptSpeaker, says_much, tells_finding,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -22,6 +23,7 @@ use crate::core::handoff::capture::{AgreedAnswer, Capture, FinishedStep, GitStat
 use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::operation::Operation;
+use crate::core::handoff::prompt_sentences::sentences;
 use crate::core::handoff::recent_activity;
 use crate::core::handoff::repeated_lines::form;
 use crate::core::handoff::reports::{agent_name, origin};
@@ -33,8 +35,9 @@ use crate::core::text::safe_text::{cut_chars, cut_words, safe, safe_line, units}
 const RECORD_LINE_MAX: usize = 400;
 /// How many to-dos are told first, and how many more where there is room.
 const TASKS: [usize; 2] = [12, 40];
-/// How many files are told that were written, and that were read.
-const FILES: [usize; 2] = [20, 12];
+/// How many files are told that were written, and that were read; of those more where there is room.
+const FILES: [usize; 2] = [20, 5];
+const FILES_READ: usize = 12;
 /// How many tool calls are told, of a turn that was not over.
 const STEPS: usize = 6;
 /// Of how many commands it is told what they printed, and how much in all, in UTF-16 units.
@@ -46,6 +49,8 @@ const STEP_CHARS: usize = 140;
 const ENDED: usize = 4;
 /// How many checks are told.
 const CHECKS: usize = 6;
+/// How many of them are told first that passed before the last edits.
+const OLD_CHECKS: usize = 2;
 /// So many of Claude's earlier texts are told though they are short.
 const SAID: usize = 4;
 /// How much is told of an earlier answer, in characters.
@@ -79,8 +84,10 @@ const ERRORS: usize = 6;
 const OUTSIDE: usize = 6;
 /// How many changed paths are told.
 const CHANGED: usize = 15;
-/// How many promises of Claude's are told, and how many of the decisions that it stated.
-const STATED: [usize; 2] = [6, 6];
+/// How many of Claude's newest reasons come first.
+const REASONS: usize = 6;
+/// How much is told of what Claude said later about a promise, in characters.
+const LATER: usize = 160;
 /// How much of the beginning of Claude's last words is kept, in UTF-16 units: conclusions stand there as
 /// often as at the end.
 const HEAD: usize = 600;
@@ -112,7 +119,7 @@ const LOOK_CHARS: usize = 100;
 const FILES_IN_ALL: usize = 60;
 
 /// The sections of the record.
-pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<BriefPart> {
+pub(super) fn parts(of: &Capture, words: &Words, taken: &TakenUp, places: &BriefFiles) -> Vec<BriefPart> {
     let groups = step_groups(of);
     vec![
         last_words(of, words),
@@ -123,11 +130,11 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions:
         own_words(of),
         summary_before(of),
         report(of),
-        list("Work in hand", [1000, 2600], &in_hand(of, places, decisions, &groups), &longer(of, &groups)),
+        list("Work in hand", [1000, 2600], &in_hand(of, taken, places, &groups), &longer(of, &groups)),
         list("Record (data)", [500, 1400], &record(of, places, &groups), &HashMap::new()),
-        said_before(of, words),
+        said_before(of, words, taken),
         printed(of),
-        further_back(of, &groups),
+        further_back(of, places, &groups),
     ]
 }
 
@@ -141,8 +148,9 @@ fn list(
     let short = |line: &String| format!("- {}", cut_chars(&safe_line(line), RECORD_LINE_MAX));
     let long = |line: &String| longer.get(line).map_or_else(|| short(line), |long| format!("- {long}"));
     let longer = if longer.is_empty() { Vec::new() } else { vec![lines.iter().map(long).collect()] };
+    let order = (0..lines.len()).collect();
     let lines = lines.iter().map(short).collect();
-    let passage = Passage::Lines { lines, longer, more_in: DOCUMENT_FILE };
+    let passage = Passage::Lines { lines, order, longer, more_in: DOCUMENT_FILE };
     BriefPart { title, floor, ideal, passage }
 }
 
@@ -462,7 +470,7 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
     next
 }
 
-fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize, groups: &[StepGroup<'_>]) -> Vec<String> {
+fn in_hand(of: &Capture, taken: &TakenUp, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<String> {
     let (old, current): (Vec<Task>, Vec<Task>) =
         of.tasks.iter().cloned().partition(|task| of.old_tasks.contains(&task_key(task)));
     let to_do = if of.said_since_tasks { "to do (the person has said more since)" } else { "to do" };
@@ -471,9 +479,11 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize, groups: &[StepGr
     if done > 0 {
         lines.push(format!("{done} of {} to-dos are done", of.tasks.len()));
     }
-    lines.extend(checks(of));
+    let [newest_checks, _] = checks(of);
+    lines.extend(newest_checks);
     lines.extend(written(of, places));
-    lines.extend(read(&of.files_read, places));
+    let [first_read, _] = read(&of.files_read, places);
+    lines.extend(first_read);
     let before = of.reports.iter().rev().skip(1);
     lines.extend(before.clone().take(REPORTS).map(|one| reported(one, REPORT[0])));
     let dir = |report: &AgentReport| Some(safe_line(report.file.as_ref()?.rsplit_once('/')?.0));
@@ -500,31 +510,38 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize, groups: &[StepGr
                 let is_last = one.reply.is_none() && of.last_answer.contains(&one.text);
                 is_last || of.agreed.iter().any(|other| other.text.contains(&one.text))
             };
-            let untold = of.stated.iter().rev().filter(|one| !is_told(one));
-            let (promises, reasons): (Vec<_>, Vec<_>) = untold.partition(|one| one.is_promise);
-            let told = promises.into_iter().take(STATED[0]).chain(reasons.into_iter().take(STATED[1]));
-            lines.extend(told.map(stated));
+            lines.extend(of.promises().filter(|one| !is_told(one)).map(|one| promised(one, of, taken)));
         }
     }
     let is_next = |one: &&String| of.situation.failed_unread.contains(one);
     let ended = of.situation.ended.iter().rev().filter(|one| !is_next(one)).take(ENDED);
     lines.extend(ended.map(|one| format!("no longer running: {one}")));
     lines.extend(of.detached.iter().rev().map(detached));
-    lines.extend(groups.iter().take(STEPS).map(|group| last_step(&group.line, group)));
-    lines.extend(answered(of, decisions));
+    let steps = groups.iter().take(STEPS).filter(|group| !group.newest.looked);
+    lines.extend(steps.map(|group| last_step(&group.line, group)));
     // What may be of use where there is room.
     lines.extend(more_tasks);
     let (first, more) = tasks(of, &old, "to do, from before the current request");
     lines.extend(first.into_iter().chain(more));
     lines.extend(before.skip(REPORTS).take(MORE_REPORTS).map(|one| reported(one, REPORT[1])));
-    lines.extend(more_written(of, places));
-    lines.extend(looks(of));
     lines
 }
 
 /// A report of a sub-agent's on one line.
 fn reported(report: &AgentReport, cap: usize) -> String {
     format!("{} (data): {}", agent_name(report), shorten(&safe_line(&report.text), cap))
+}
+
+/// A promise, and what Claude said later about the same thing: it may be kept.
+fn promised(one: &StatedDecision, of: &Capture, taken: &TakenUp) -> String {
+    let answers = of.all_answers();
+    let later = || {
+        let at = answers.iter().position(|answer| answer.text.contains(&one.text))?;
+        let (later, words) = taken.later_answer(at)?;
+        let sentence = sentences(&answers[later].text).find(|sentence| has_any(sentence, &words))?;
+        Some(format!(" Later you said: \"{}\"", cut_chars(&safe_line(sentence), LATER)))
+    };
+    format!("{}{}", stated(one), later().unwrap_or_default())
 }
 
 /// The files that were written and had no room in the first lines of them.
@@ -660,10 +677,16 @@ fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
 }
 
 /// What was done before the last steps, here and in the conversations before, and what agents had reported.
-fn further_back(of: &Capture, groups: &[StepGroup<'_>]) -> BriefPart {
+fn further_back(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> BriefPart {
+    let [_, more_read] = read(&of.files_read, places);
+    let [_, mut lines] = checks(of);
+    lines.extend(more_written(of, places));
+    lines.extend(more_read);
+    lines.extend(looks(of));
+    let looked = groups.iter().take(STEPS).filter(|group| group.newest.looked);
+    lines.extend(looked.map(|group| last_step(&group.line, group)));
     let told_here = |group: &&StepGroup<'_>| group.newest.outcome != ToolOutcome::Failed;
-    let mut lines: Vec<String> =
-        groups.iter().skip(STEPS).filter(told_here).map(|group| group.text(&group.line)).collect();
+    lines.extend(groups.iter().skip(STEPS).filter(told_here).map(|group| group.text(&group.line)));
     lines.extend(groups.iter().filter(|group| !group.newest.looked).filter_map(StepGroup::others));
     let reports = of.reports_before.iter().map(|one| reported(one, REPORT[0]));
     lines.extend(reports.map(|line| format!("reported in an earlier conversation: {line}")));
@@ -719,43 +742,13 @@ fn is_refusal_told(of: &Capture, done: &FinishedStep) -> bool {
     done.step.outcome == ToolOutcome::Refused && (is_question || of.prompts.iter().any(is_about))
 }
 
-/// What the person chose, newest first. What they wrote instead is one of their prompts.
-fn answered(of: &Capture, decisions: usize) -> Vec<String> {
-    let mut questions: Vec<&str> = Vec::new();
-    let mut lines = Vec::new();
-    let is_prompt = |answer: &str| {
-        let mut answers =
-            of.prompts.iter().chain(&of.prompts_before).filter(|said| said.kind == PromptKind::Answer);
-        answers.any(|said| said.text == answer.trim())
-    };
-    for decision in of.decisions.iter().rev() {
-        // Asked again, the newer answer counts.
-        if lines.len() >= decisions || questions.contains(&decision.question.as_str()) {
-            continue;
-        }
-        questions.push(&decision.question);
-        // A plan has a section of its own, and why something was refused is one of the person's prompts.
-        let is_plan = of.plan.is_some() && decision.answer.starts_with(PLAN_APPROVED);
-        if is_plan || decision.answer.starts_with(REFUSED) || is_prompt(&decision.answer) {
-            continue;
-        }
-        lines.push(format!(
-            "the person answered \"{}\" to your question \"{}\"",
-            shorten(&safe_line(&decision.answer), 220),
-            shorten(&safe_line(&decision.question), 160)
-        ));
-    }
-    lines
-}
-
 /// What Claude said before its last words, newest first: what it found out in the turn that was not over,
 /// answers that ended a turn, with the prompt and what the person said to it, and some of what it said in the
 /// middle of the turns before.
-fn said_before(of: &Capture, words: &Words) -> BriefPart {
-    let mut said = SaidBefore::of(words);
-    let answers = of.answers.iter().rev().chain(&of.answers_before);
+fn said_before(of: &Capture, words: &Words, taken: &TakenUp) -> BriefPart {
+    let mut said = SaidBefore::of(words, taken);
     let answers: Vec<(String, &EarlierAnswer)> =
-        answers.map(|answer| (safe_line(&answer.text), answer)).collect();
+        of.all_answers().into_iter().map(|answer| (safe_line(&answer.text), answer)).collect();
     for text in of.findings.iter().rev().map(|text| safe_line(text)) {
         said.midway(&text, of);
     }
@@ -777,15 +770,35 @@ fn said_before(of: &Capture, words: &Words) -> BriefPart {
     }
     (from..answers.len()).for_each(|at| said.answer(at, &answers[at], of));
     of.findings_before.iter().rev().for_each(|text| said.found_before(&safe_line(text), of));
-    let all: Vec<SaidLine> = said.lines.into_iter().chain(said.behind).chain(said.alike).collect();
+    of.stated.iter().rev().for_each(|one| said.reason(one, of));
+    let all = said.lines;
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|at| all[*at].rank);
     let lines = |of: &dyn Fn(&SaidLine) -> &String| -> Vec<String> {
         all.iter().map(|line| format!("- {}", safe_line(of(line)))).collect()
     };
     let longer =
         [0, 1].map(|at| lines(&|line| line.longer.as_ref().map_or(&line.text, |longer| &longer[at])));
-    let passage =
-        Passage::Lines { lines: lines(&|line| &line.text), longer: longer.into(), more_in: DOCUMENT_FILE };
-    BriefPart { title: "What you said before, newest first", floor: 0, ideal: 900, passage }
+    let passage = Passage::Lines {
+        lines: lines(&|line| &line.text),
+        order,
+        longer: longer.into(),
+        more_in: DOCUMENT_FILE,
+    };
+    BriefPart { title: "What you said before, newest first", floor: 0, ideal: 1800, passage }
+}
+
+/// Which lines of that part come first where there is no room for all.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum SaidRank {
+    /// It has one of the newest reasons, or takes up something that was said before: what was said then is
+    /// not so any more.
+    First,
+    Says,
+    /// More texts of the middle of turns without a number.
+    Behind,
+    /// One more answer of a form that was told, and what says little.
+    Alike,
 }
 
 /// One of the lines of that part.
@@ -793,16 +806,12 @@ struct SaidLine {
     text: String,
     /// The same with more of it, for where there is room and where there is more.
     longer: Option<[String; 2]>,
-}
-
-impl From<String> for SaidLine {
-    fn from(text: String) -> Self {
-        Self { text, longer: None }
-    }
+    rank: SaidRank,
 }
 
 /// The lines of that part.
 struct SaidBefore<'a> {
+    taken: &'a TakenUp,
     /// The last words, on one line.
     last: String,
     /// The newest prompts stand above, whole: here their beginnings say which ones they are.
@@ -814,16 +823,14 @@ struct SaidBefore<'a> {
     plain: usize,
     /// How often an answer of this form was told.
     forms: HashMap<String, usize>,
+    /// Newest first, as far as that is known.
     lines: Vec<SaidLine>,
-    /// What comes behind these where there is room: more texts of the middle of turns without a number.
-    behind: Vec<SaidLine>,
-    /// Behind all others more answers of a form that was told, and what says little.
-    alike: Vec<SaidLine>,
 }
 
 impl<'a> SaidBefore<'a> {
-    fn of(words: &Words) -> Self {
+    fn of(words: &Words, taken: &'a TakenUp) -> Self {
         Self {
+            taken,
             last: safe_line(&words.last_answer),
             above: words.prompts.iter().take(ABOVE).map(|said| one_line(&said.prompt.text)).collect(),
             said_next: "",
@@ -831,8 +838,6 @@ impl<'a> SaidBefore<'a> {
             plain: 0,
             forms: HashMap::new(),
             lines: Vec::new(),
-            behind: Vec::new(),
-            alike: Vec::new(),
         }
     }
 
@@ -840,7 +845,7 @@ impl<'a> SaidBefore<'a> {
     fn is_told(&self, text: &str, of: &Capture) -> bool {
         let begin = begin_of(text);
         self.last.contains(text)
-            || of.stated.iter().rev().take(STATED[1]).any(|one| safe_line(&one.text) == text)
+            || of.promises().any(|one| safe_line(&one.text) == text)
             || of.agreed.iter().any(|one| safe_line(&one.text).starts_with(&begin))
     }
 
@@ -860,15 +865,18 @@ impl<'a> SaidBefore<'a> {
             return;
         }
         let is_plain = !text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
-        let line = SaidLine::from(shorten(text, ANSWER_CHARS));
-        match is_plain {
-            true if !tells_finding(text) => self.alike.push(line),
-            true if self.plain >= SAID => self.behind.push(line),
+        let rank = match is_plain {
+            _ if has_reason(of, text) => SaidRank::First,
+            true if !tells_finding(text) => SaidRank::Alike,
+            true if self.plain >= SAID => SaidRank::Behind,
             _ => {
                 self.plain += usize::from(is_plain);
-                self.lines.push(line);
+                SaidRank::Says
             }
-        }
+        };
+        let reply = refuted(of, text).map(|reply| then_said(&self.named(reply, REPLIED))).unwrap_or_default();
+        let line = format!("{}{reply}", shorten(text, ANSWER_CHARS));
+        self.lines.push(SaidLine { text: line, longer: None, rank });
         self.texts.push(text.to_owned());
     }
 
@@ -876,8 +884,21 @@ impl<'a> SaidBefore<'a> {
     fn found_before(&mut self, text: &str, of: &Capture) {
         let begin = begin_of(text);
         if !self.texts.iter().any(|known| known.starts_with(&begin)) && !self.is_told(text, of) {
-            self.behind.push(shorten(text, ANSWER_CHARS).into());
+            let line = shorten(text, ANSWER_CHARS);
+            let rank = if has_reason(of, text) { SaidRank::First } else { SaidRank::Behind };
+            self.lines.push(SaidLine { text: line, longer: None, rank });
             self.texts.push(text.to_owned());
+        }
+    }
+
+    /// A decision with its reason that no text above has.
+    fn reason(&mut self, one: &StatedDecision, of: &Capture) {
+        let text = safe_line(&one.text);
+        let is_here = self.lines.iter().any(|line| line.text.contains(&text));
+        let is_in_answer = || of.all_answers().iter().any(|answer| answer.text.contains(&one.text));
+        if !one.is_promise && !is_here && !is_in_answer() && !self.is_told(&text, of) {
+            let rank = if has_reason(of, &text) { SaidRank::First } else { SaidRank::Says };
+            self.lines.push(SaidLine { text: stated(one), longer: None, rank });
         }
     }
 
@@ -892,9 +913,7 @@ impl<'a> SaidBefore<'a> {
             prompt => format!("to \"{prompt}\": "),
         };
         let reply = answer.reply.as_deref().filter(|reply| *reply != self.said_next);
-        // What the person said to a decision in it may refute it.
-        let is_in_it = |one: &&StatedDecision| one.reply.is_some() && text.contains(&safe_line(&one.text));
-        let reply = reply.or_else(|| of.stated.iter().rev().find(is_in_it)?.reply.as_deref());
+        let reply = reply.or_else(|| refuted(of, text));
         let reply = reply.map(|reply| then_said(&self.named(reply, REPLIED))).unwrap_or_default();
         self.said_next = &answer.prompt;
         let room =
@@ -903,13 +922,27 @@ impl<'a> SaidBefore<'a> {
         let times = self.forms.entry(form(text)).or_default();
         *times += 1;
         let longer = ANSWER_LONG.map(|cap| format!("{prompt}{}{reply}", shorten(text, cap)));
-        let line = SaidLine { text: line, longer: Some(longer) };
-        let says_little = !says_much(text) || at >= SAID && text.width() <= SAYS_DONE && !has_number(text);
-        match *times > OF_ONE_FORM || says_little && !answer.is_asked_for() {
-            true => self.alike.push(line),
-            false => self.lines.push(line),
-        }
+        let says_done = || at >= SAID && text.width() <= SAYS_DONE && !has_number(text);
+        let says_little = !says_much(text) || says_done();
+        let rank = match () {
+            () if self.taken.answer_takes_up(at) || has_reason(of, text) => SaidRank::First,
+            () if *times > OF_ONE_FORM || says_little && !answer.is_asked_for() => SaidRank::Alike,
+            () => SaidRank::Says,
+        };
+        self.lines.push(SaidLine { text: line, longer: Some(longer), rank });
     }
+}
+
+/// Whether a text has one of the newest reasons that Claude gave.
+fn has_reason(of: &Capture, text: &str) -> bool {
+    let mut newest = of.stated.iter().rev().filter(|one| !one.is_promise).take(REASONS);
+    newest.any(|one| text.contains(&safe_line(&one.text)))
+}
+
+/// What the person said to a decision in a text: it may refute it.
+fn refuted<'a>(of: &'a Capture, text: &str) -> Option<&'a str> {
+    let is_in_it = |one: &&StatedDecision| one.reply.is_some() && text.contains(&safe_line(&one.text));
+    of.stated.iter().rev().find(is_in_it)?.reply.as_deref()
 }
 
 /// Whether a text has a digit outside of the names that stand in back-ticks.
@@ -973,14 +1006,15 @@ fn passed_since(checks: &[Check], at: usize) -> Option<&Check> {
     checks[at + 1..].iter().rev().find(passed).filter(|_| is_failed)
 }
 
-/// Checks by their own output, the newest first; the failed ones before the others.
-fn checks(of: &Capture) -> Vec<String> {
+/// Checks by their own output, the newest first; the failed ones before the others. Of those that passed
+/// before the last edits all but the newest are for where there is room.
+fn checks(of: &Capture) -> [Vec<String>; 2] {
     let is_first = |at: &usize| {
         of.checks[*at].verdict.outcome == CheckOutcome::Failed && passed_since(&of.checks, *at).is_none()
     };
     let (failed, others): (Vec<usize>, Vec<usize>) = (0..of.checks.len()).rev().partition(is_first);
     // Of those of one form that passed, the newest says it for all.
-    let mut told: Vec<(String, String, usize)> = Vec::new();
+    let mut told: Vec<(String, String, usize, bool)> = Vec::new();
     for at in failed.into_iter().chain(others) {
         let one = &of.checks[at];
         let mut line = check(one);
@@ -991,15 +1025,20 @@ fn checks(of: &Capture) -> Vec<String> {
         let form = format!("{} {} {}", one.verdict.outcome.word(), one.is_stale(), form(&one.command));
         let is_passed = one.verdict.outcome == CheckOutcome::Passed;
         match told.iter_mut().find(|(known, ..)| is_passed && *known == form) {
-            Some((.., more)) => *more += 1,
-            None => told.push((form, line, 0)),
+            Some((_, _, more, _)) => *more += 1,
+            None => told.push((form, line, 0, is_passed && one.is_stale())),
         }
     }
-    let text = |(_, line, more): (String, String, usize)| match more {
-        0 => line,
-        more => format!("{line} ({more} more like it passed)"),
-    };
-    told.into_iter().take(CHECKS).map(text).collect()
+    let mut lines = [Vec::new(), Vec::new()];
+    let mut old = 0;
+    for (_, line, more, is_old) in told.into_iter().take(CHECKS) {
+        old += usize::from(is_old);
+        lines[usize::from(is_old && old > OLD_CHECKS)].push(match more {
+            0 => line,
+            more => format!("{line} ({more} more like it passed)"),
+        });
+    }
+    lines
 }
 
 fn check(check: &Check) -> String {
@@ -1036,15 +1075,21 @@ fn written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     lines
 }
 
-fn read(files: &[FileRead], places: &BriefFiles) -> Option<String> {
+/// Files that were read: the newest, and more of them for where there is room.
+fn read(files: &[FileRead], places: &BriefFiles) -> [Option<String>; 2] {
     let range =
         |(from, to): &(u64, u64)| if *to == u64::MAX { format!("{from}-") } else { format!("{from}-{to}") };
     let show = |file: &FileRead| {
         let lines: Vec<String> = file.ranges.iter().map(range).collect();
         format!("{}{}{}", places.show(&file.path), if lines.is_empty() { "" } else { ":" }, lines.join(","))
     };
-    let shown: Vec<String> = files.iter().take(FILES[1]).map(show).collect();
-    (!shown.is_empty()).then(|| listed("files read, newest first", &shown, files.len()))
+    let shown: Vec<String> = files.iter().take(FILES_READ).map(show).collect();
+    let (first, more) = shown.split_at(shown.len().min(FILES[1]));
+    let line = |what, shown: &[String], all| (!shown.is_empty()).then(|| listed(what, shown, all));
+    [
+        line("files read, newest first", first, files.len()),
+        line("more files read", more, files.len() - first.len()),
+    ]
 }
 
 fn listed(what: &str, shown: &[String], all: usize) -> String {

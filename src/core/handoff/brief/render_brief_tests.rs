@@ -6,7 +6,7 @@ use super::*;
 use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::transcript_facts::{
-    AgentReport, AnsweredQuestion, EarlierAnswer, Exchange, FileRead, ToolError, ToolOutcome,
+    AgentReport, AnsweredQuestion, EarlierAnswer, Exchange, FileRead, StatedDecision, ToolError, ToolOutcome,
     TranscriptSpeaker,
 };
 use crate::core::handoff::capture::{GitState, PlanInHand};
@@ -91,6 +91,7 @@ fn is_sound(text: &str, budget: usize) {
         "Work in hand",
         "Record (data)",
         "What you said before, newest first",
+        "What was done further back (data)",
         "Where to look",
     ];
     let at: Vec<usize> = headings
@@ -317,7 +318,7 @@ fn a_long_prompt_keeps_what_it_prohibits_when_it_is_cut() {
     capture.prompts[3].text = format!("{filling}{rule} {filling}");
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
-    assert!(text.contains(&format!("> [...] {rule}\n")), "{text}");
+    assert!(text.contains(&format!(" [...] {rule}")), "{text}");
 }
 
 #[test]
@@ -471,10 +472,7 @@ fn a_claim_that_the_person_refuted_stands_with_their_words() {
     };
     capture.recent = vec![said(claim), said("It is back.")];
     let text = of(&capture, Budget::default());
-    assert!(
-        text.contains(&format!("- you said: {claim} Then the person said: \"no, put it back\"\n")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("- {claim} Then the person said: \"no, put it back\"\n")), "{text}");
     assert_eq!(text.matches(claim).count(), 1, "{text}");
 }
 
@@ -552,7 +550,7 @@ fn to_dos_of_before_the_current_request_come_last() {
     capture.tasks =
         vec![task(1, "Schema", TaskStatus::InProgress), task(2, "Fix the mailer", TaskStatus::Pending)];
     capture.old_tasks = ["#1".to_owned()].into();
-    capture.stated = vec!["I chose a map because it is fast.".into()];
+    capture.stated = vec![StatedDecision::promise("I will switch it on again.".into(), None)];
     let text = of(&capture, Budget::default());
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}\n{text}"));
     assert!(at("- to do: #2 Fix the mailer") < at("- you said: "));
@@ -649,29 +647,18 @@ fn the_least_budget_and_the_longest_paths_hold() {
     capture.origin.transcript = "/very/long".repeat(100);
     for size in [0, 10, 2000, 3000, 5000, 9500, 10_000, 1_000_000] {
         let places = BriefFiles::of(&capture, &"/very/long".repeat(20), &capture.id(), true);
-        let text = brief(
-            &capture,
-            &Words::of(&capture),
-            &places,
-            Budget { brief: size, request: 100_000, decisions: 5 },
-        );
+        let text = brief(&capture, &Words::of(&capture), &places, Budget { brief: size, request: 100_000 });
         is_sound(&text, size.clamp(BRIEF_LEAST, HARD_MAX));
     }
 }
 
 #[test]
-fn its_length_is_as_configured_and_its_decisions_as_the_budget_says() {
-    let of = |frame_chars, decisions| {
+fn its_length_is_as_configured() {
+    let lengths = [3000, 6000].map(|frame_chars| {
         let mut capture = capture("begin");
-        capture.decisions = (0..20)
-            .map(|n| AnsweredQuestion { question: format!("Q{n}?"), answer: "That.".into() })
-            .collect();
         capture.last_answer = "said ".repeat(3000);
-        of(&capture, Budget { decisions, ..Budget::of(&Handoff { frame_chars, ..Handoff::default() }) })
-    };
-    let decisions = |text: &str| (0..20).filter(|n| text.contains(&format!("Q{n}?"))).count();
-    assert_eq!([1, 7].map(|n| decisions(&of(9500, n))), [1, 7]);
-    let lengths = [3000, 6000].map(|size| units(&of(size, 5)));
+        units(&of(&capture, Budget::of(&Handoff { frame_chars, ..Handoff::default() })))
+    });
     assert!(lengths[0] <= 3000 && (3001..=6000).contains(&lengths[1]), "{lengths:?}");
 }
 
@@ -708,7 +695,7 @@ proptest! {
         capture.summary = Some(said.clone());
         capture.files = vec![any.clone(), said];
         capture.stated = vec![any.as_str().into()];
-        is_sound(&of(&capture, Budget { brief: size, request, decisions: 5 }), size.clamp(BRIEF_LEAST, HARD_MAX));
+        is_sound(&of(&capture, Budget { brief: size, request }), size.clamp(BRIEF_LEAST, HARD_MAX));
     }
 }
 
@@ -761,8 +748,98 @@ fn many_long_prompts_name_their_file_once() {
     capture.prompts.extend((0..40).map(|n| prompt(&format!("task {n} {}", "of the port ".repeat(50)))));
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
-    assert!(text.matches(" characters left out]\n").count() > 20, "{text}");
+    assert!(text.matches(" [...]\n").count() > 20, "{text}");
     assert!(text.matches("prompts.md").count() <= 3, "{text}");
+}
+
+/// Prompts and answers of a usual length that say nothing which matters later.
+fn work(capture: &mut Capture, count: usize) {
+    for n in 0..count {
+        let (what, how) = ["the list", "the form", "the head", "the print", "the map"]
+            .iter()
+            .flat_map(|what| ["wide", "slow", "pale", "odd", "late", "low"].map(|how| (*what, how)))
+            .nth(n % 30)
+            .unwrap();
+        let text = format!(
+            "please look at {what} again, it is {how} in the morning when all of them are at work, and the \
+             people at the pier see it before we do, so they call somebody who can not help them"
+        );
+        capture.prompts.push(prompt(&text));
+        let done =
+            format!("It is not {how} any more; {what} waits for its rows, and the neighbours do, too.");
+        capture.answers.push(answered(&text, &done, None));
+    }
+}
+
+#[test]
+fn a_rule_in_a_full_brief_stands_with_what_took_it_back() {
+    let lifted = "table t8334 you can change now Piotr has a copy";
+    let dictated = format!(
+        "okay so we looked at it at the pier and most of it is fine the list could be a bit wider on the \
+         left so that the names are not cut off there and {lifted} and then the icons there are two of them \
+         that look the same to some of the people so take another shape for one of them"
+    );
+    let typed = "Most of it is as they like it. The list may be a little wider, the names are sometimes cut. \
+                 Ylva needs page 1025 on Thursday only. The dates at the top are fine now, and the print \
+                 looks good on the big printer, on the small one it is a bit pale, but that is the printer.";
+    let mut capture = capture("today we go through the list, one after the other");
+    let old = ["never touch table t8334", "Ylva needs page 1025 by Tuesday noon"];
+    capture.prompts.extend(old.map(prompt));
+    work(&mut capture, 30);
+    capture.prompts.extend([dictated.as_str(), typed].map(prompt));
+    work(&mut capture, 30);
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    for part in [old[0], lifted, old[1], "Ylva needs page 1025 on Thursday only."] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(text.contains(" [...]\n"), "it is full: {text}");
+    // Where there is no room for the newer one, the older one goes, too.
+    for size in (BRIEF_LEAST..9500).step_by(250) {
+        let text = of(&capture, Budget { brief: size, ..Budget::default() });
+        let at_least = |old: &str, new: &str| !text.contains(old) || text.contains(new);
+        assert!(at_least(old[0], lifted) && at_least(old[1], "on Thursday only"), "{size}\n{text}");
+    }
+}
+
+#[test]
+fn a_number_that_was_replaced_is_not_told_without_the_new_one() {
+    let mut capture = capture("today we go through the list, one after the other");
+    let before = "7921 entries have no owner, because the import left the field empty.";
+    capture.answers = vec![answered("how many have no owner?", before, None)];
+    capture.stated = vec![before.into()];
+    work(&mut capture, 4);
+    let newer = "Without them 6810 entries have no owner.";
+    capture.answers.push(answered("without the test accounts please", newer, None));
+    work(&mut capture, 30);
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    assert!(text.contains(newer) && text.matches("7921 entries").count() <= 1, "{text}");
+    if let Some(at) = text.find("7921 entries") {
+        assert!(text.find(newer).unwrap() < at, "{text}");
+    }
+    // A reason that no answer has is told behind them.
+    capture.stated.push("I use gettext rather than a dictionary, because plural forms differ.".into());
+    capture.answers.clear();
+    assert!(of(&capture, Budget::default()).contains("- you said: I use gettext rather than"));
+}
+
+#[test]
+fn last_words_that_were_said_before_are_told_once() {
+    let done = "Done, the migration is written and all tests pass.";
+    let mut capture = capture("add the field flag");
+    capture.answers = vec![
+        answered("add the field draught", done, None),
+        answered("what is the largest one?", "The largest draught is 15.2 m.", None),
+    ];
+    let said = |text: &str| crate::core::claude::transcript_facts::Exchange {
+        speaker: crate::core::claude::transcript_facts::TranscriptSpeaker::Claude,
+        text: text.into(),
+    };
+    capture.recent = [done, "The largest draught is 15.2 m.", done].map(said).into();
+    capture.last_answer = done.into();
+    let text = of(&capture, Budget::default());
+    assert_eq!(text.matches("15.2 m").count(), 1, "{text}");
 }
 
 #[test]
@@ -782,13 +859,13 @@ fn the_brief_and_words_of_another_day_have_their_date() {
     capture.prompts[2] = just;
     assert!(!of(&capture, Budget::default()).contains("said at"), "a moment ago");
     capture.prompts[2] = said(20, "go on");
-    let part = "> go on\n\nOn Wed 2026-11-18:\n> at nine\n\n> the audit is tomorrow\n";
+    let part = "> go on\n\nOn Wed 2026-11-18:\n(09:00)\n> at nine\n\n(09:00)\n> the audit is tomorrow\n";
     assert!(text.contains(part), "{text}");
     let earlier = Words::of(&capture).passed_on();
     capture.prompts_before = earlier.iter().map(|row| row.prompt()).collect();
     capture.prompts = vec![said(20, "now the other thing")];
     let text = of(&capture, Budget::default());
-    assert!(text.contains("On Wed 2026-11-18:\n(in an earlier conversation)\n> at nine\n"), "{text}");
+    assert!(text.contains("On Wed 2026-11-18:\n(in an earlier conversation, 09:00)\n> at nine\n"), "{text}");
     capture.prompts = (1..=28).map(|day| said(day, &"do more of it ".repeat(40))).collect();
     is_sound(&of(&capture, Budget { brief: BRIEF_LEAST, ..Budget::default() }), BRIEF_LEAST);
     is_sound(&of(&capture, Budget::default()), 9500);

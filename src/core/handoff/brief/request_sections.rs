@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::section_lengths::BriefPart;
+use super::taken_up::TakenUp;
 use super::truncation::{Passage, Quote};
 use crate::core::claude::prompts::PromptKind;
 use crate::core::handoff::capture::Capture;
@@ -25,18 +26,20 @@ const JUST_NOW_MS: u64 = 30 * 60 * 1000;
 const OPTIONS: usize = 8;
 
 /// The sections of the person's words.
-pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<BriefPart> {
+pub(super) fn parts(capture: &Capture, words: &Words, taken: &TakenUp, request: usize) -> Vec<BriefPart> {
     let all = &words.prompts;
+    let asked_again = asked_again(all);
     let start = words.request_start();
     // The newest words, back to the request that they are about; where there is no room for all of them, the
     // oldest of those between count as earlier.
-    let show = |at: usize| quote(&all[at], at == 0, capture, words);
+    let show =
+        |at: usize| Quote { shared: taken.prompt(at).clone(), ..quote(&all[at], at == 0, capture, words) };
     let last = (start < all.len()).then(|| Quote { sets_work: true, ..show(start) });
     let whole = last.as_ref().map_or(0, Quote::whole);
     let mut room = request.saturating_sub(whole).max(request / SINCE);
     let again = said_again(&all[..start]);
     let (mut group, mut quotes): (Vec<usize>, Vec<Quote>) = (0..start)
-        .filter(|at| !again.contains(at))
+        .filter(|at| !again.contains(at) && !asked_again.contains(at))
         .map(|at| (at, show(at)))
         .take_while(|(at, quote)| {
             let left = room.checked_sub(quote.least());
@@ -46,6 +49,7 @@ pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<Bri
         .unzip();
     group.extend((start < all.len()).then_some(start));
     group.extend(again);
+    group.extend(asked_again);
     quotes.extend(last);
     let mut order: Vec<usize> = (0..quotes.len()).collect();
     // The newest, then the one that set work.
@@ -70,8 +74,8 @@ pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<Bri
             ideal: request.max(300),
             passage: Passage::Quotes { above, quotes, order, today: today.clone() },
         },
-        earlier(all, &group, words, today.clone()),
-        before(all, &group, today),
+        earlier(words, taken, &group, today.clone()),
+        before(all, taken, &group, today),
     ]
 }
 
@@ -82,6 +86,17 @@ fn said_again(prompts: &[PersonPrompt]) -> Vec<usize> {
     let is_again = |at: &usize| {
         let said = &prompts[*at];
         !names_work(&said.prompt) && about(said).is_none() && !known.insert(&said.prompt.text)
+    };
+    (0..prompts.len()).filter(is_again).collect()
+}
+
+/// Places of answers to questions that Claude asked again: the newer answer counts.
+fn asked_again(prompts: &[PersonPrompt]) -> Vec<usize> {
+    let mut known: HashSet<&str> = HashSet::new();
+    let is_again = |at: &usize| {
+        let said = &prompts[*at].prompt;
+        let asked = said.asked.as_deref().filter(|_| said.kind == PromptKind::Answer);
+        asked.is_some_and(|asked| !known.insert(asked))
     };
     (0..prompts.len()).filter(is_again).collect()
 }
@@ -97,31 +112,38 @@ fn of_pastes(quotes: &[Quote]) -> &'static str {
 }
 
 /// Those of `places` as quotes, and which of them come first.
-fn quotes(places: &[usize], all: &[PersonPrompt]) -> (Vec<Quote>, Vec<usize>) {
+fn quotes(places: &[usize], all: &[PersonPrompt], taken: &TakenUp) -> (Vec<Quote>, Vec<usize>) {
     let quote = |at: &usize| {
         let said = &all[*at];
         let mut label = labels(said);
         label.extend(about(said));
-        Quote { label: label.join(", "), text: said.prompt.text.clone(), day: day(said), ..Quote::default() }
+        Quote {
+            label: label.join(", "),
+            text: said.prompt.text.clone(),
+            day: day(said),
+            sets_work: false,
+            shared: taken.prompt(*at).clone(),
+        }
     };
     let order = by_worth(places, all, ENDS).into_iter().filter_map(|at| places.binary_search(&at).ok());
     (places.iter().map(quote).collect(), order.collect())
 }
 
 /// What was said in the conversations before.
-fn before(all: &[PersonPrompt], group: &[usize], today: String) -> BriefPart {
+fn before(all: &[PersonPrompt], taken: &TakenUp, group: &[usize], today: String) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_none()).collect();
-    let (quotes, order) = quotes(&rest, all);
+    let (quotes, order) = quotes(&rest, all, taken);
     let title = "Requests from earlier conversations (standing rules still apply)";
     let above = format!("Newest first.\n{}", of_pastes(&quotes));
     BriefPart { title, floor: 400, ideal: 1000, passage: Passage::Quotes { above, quotes, order, today } }
 }
 
-fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, today: String) -> BriefPart {
+fn earlier(words: &Words, taken: &TakenUp, group: &[usize], today: String) -> BriefPart {
+    let all = &words.prompts;
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
-    let (quotes, order) = quotes(&rest, all);
+    let (quotes, order) = quotes(&rest, all, taken);
     let more = match words.dropped {
         0 => String::new(),
         dropped => format!("; {dropped} more are only in the transcript"),
@@ -147,7 +169,10 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     if newest && capture.unanswered && said.number.is_some() && !said.prompt.interrupted {
         label.push("not answered yet: this is what to do now".to_owned());
     }
-    label.extend(said_at(said, capture).filter(|_| newest));
+    label.extend(said_at(said, capture).map(|hour| match newest {
+        true => format!("said at {hour} (UTC)"),
+        false => hour,
+    }));
     let is_last =
         said.prompt.asked.as_deref().is_some_and(|asked| words.last_answer.ends_with(asked.trim_end()));
     // What Claude says again and again ("Done.") may have been answered before.
@@ -165,7 +190,7 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
 /// The time of day of a prompt that is not of the last half hour: "in two hours" counts from there.
 fn said_at(said: &PersonPrompt, capture: &Capture) -> Option<String> {
     let at = said.prompt.at.as_deref().and_then(WallTime::parse)?;
-    (at.after(JUST_NOW_MS) <= capture.origin.created_at).then(|| format!("said at {} (UTC)", at.hour()))
+    (at.after(JUST_NOW_MS) <= capture.origin.created_at).then(|| at.hour())
 }
 
 /// What a prompt may answer: a question of Claude's, or options that it listed.

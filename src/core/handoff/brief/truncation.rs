@@ -6,8 +6,10 @@ use std::collections::HashMap;
 use super::super::current_request::is_standing;
 use super::super::document::Fence;
 use super::super::pasted_text::{has_paste, own_words, with_short_pastes};
+use super::super::prompt_sentences::{GIST_SENTENCE, ranked_parts, sentences};
 use super::super::repeated_lines::{folded, form};
 use super::brief_files::PROMPTS_FILE;
+use super::taken_up::{SharedWords, has_any, has_digit};
 use crate::core::text::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
 
 /// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
@@ -26,9 +28,17 @@ const TABLE_ROWS: usize = 6;
 const LEAST_LINE: usize = 100;
 /// A prompt keeps this much when there is too little room for all, in UTF-16 units.
 const SHORT: usize = 240;
-
-/// The same of a prompt that prohibits or demands something, in UTF-16 units.
+/// The same of a prompt that prohibits or demands something, or takes up something older, in UTF-16 units.
 const WITH_RULES: usize = 1000;
+/// How much of the beginning of a longer prompt is shown then, in UTF-16 units.
+const GIST_HEAD: usize = 80;
+/// What is no longer is shown whole then.
+const GIST_LEAST: usize = 100;
+/// Ranks of a part of a prompt: it takes up something older; it prohibits or demands something; it has a
+/// number.
+const TAKES_UP: u8 = 0;
+const DEMANDS: u8 = 1;
+const COUNTS: u8 = 2;
 
 /// One prompt of the person, as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,9 +51,20 @@ pub(super) struct Quote {
     pub day: String,
     /// The prompt that set the current work.
     pub sets_work: bool,
+    /// What it has in common with older and newer texts.
+    pub shared: SharedWords,
 }
 
 impl Quote {
+    /// How much a part of it matters, the lowest rank most.
+    fn rank(&self, part: &str) -> Option<u8> {
+        match part {
+            _ if has_any(part, &self.shared.of_older) => Some(TAKES_UP),
+            _ if is_standing(part) => Some(DEMANDS),
+            _ => part.contains(|c: char| c.is_numeric()).then_some(COUNTS),
+        }
+    }
+
     /// What it takes, in UTF-16 units.
     pub fn whole(&self) -> usize {
         units(&quoted(&self.label, &self.text))
@@ -98,10 +119,12 @@ pub(super) enum Passage {
         /// What stands below it.
         below: String,
     },
-    /// A list, the most important line first.
+    /// A list.
     Lines {
         /// The lines, safe, without a newline.
         lines: Vec<String>,
+        /// Which come first when there is no room for all.
+        order: Vec<usize>,
         /// The same lines with more in each, for where there is room, each time with more than before.
         longer: Vec<Vec<String>>,
         /// The file that has more.
@@ -160,7 +183,9 @@ impl Passage {
             Passage::Text { above, text, cut, whole_in, below } => {
                 fit_text([above, text, whole_in, below], *cut, room)
             }
-            Passage::Lines { lines, longer, more_in } => fit_lines(lines, longer, more_in, room),
+            Passage::Lines { lines, order, longer, more_in } => {
+                fit_lines(lines, order, longer, more_in, room)
+            }
             Passage::Markdown { text, keep_end } => fit_markdown(text, *keep_end, room),
         }
     }
@@ -233,29 +258,30 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
         (head, tail)
     };
     let (mut head, mut tail) = ends(rest);
-    let line = |sentence: &str| format!("> [...] {sentence}\n");
+    let line = |part: &str| format!("> [...] {part}\n");
     let own = own_words(text);
-    let all: Vec<&str> = sentences(cut_bytes(&own, SEARCHED)).collect();
-    let is_shown = |sentence: &str| head.contains(sentence) || tail.contains(sentence);
-    let mut kept: Vec<usize> = Vec::new();
-    let mut used = 0;
-    let mut keep = |at: usize, room: usize, kept: &mut Vec<usize>| {
-        let cost = units(all[at]) + "> [...] \n".len();
-        if cost <= SENTENCE && used + cost <= room && !is_shown(all[at]) {
-            used += cost;
-            kept.push(at);
-        }
-    };
-    (0..all.len()).filter(|at| is_standing(all[*at])).for_each(|at| keep(at, rest / 2, &mut kept));
+    let own = cut_bytes(&own, SEARCHED);
+    let is_kept = |part: &str| quote.rank(part).filter(|rank| rest < ROOMY || *rank < COUNTS);
+    let mut parts = ranked_parts(own, SENTENCE, is_kept);
+    parts.sort_by_key(|(rank, _)| *rank);
     if rest >= ROOMY {
-        for at in short_ones(&all) {
-            if !kept.contains(&at) {
-                keep(at, rest / 4, &mut kept);
-            }
+        let all: Vec<&str> = sentences(own).collect();
+        parts.extend(short_ones(&all).into_iter().map(|at| (COUNTS, all[at])));
+    }
+    let (mut kept, mut used): (Vec<&str>, usize) = (Vec::new(), 0);
+    for (rank, part) in parts {
+        let cost = units(part) + "> [...] \n".len();
+        let room = if rank < COUNTS { rest / 2 } else { rest / 4 };
+        let is_shown =
+            head.contains(part) || tail.contains(part) || kept.iter().any(|one| one.contains(part));
+        if cost <= SENTENCE && used + cost <= room && !is_shown {
+            used += cost;
+            kept.push(part);
         }
     }
-    kept.sort_unstable();
-    let between: String = kept.iter().map(|at| line(all[*at])).collect();
+    // In their order.
+    kept.sort_unstable_by_key(|part| part.as_ptr());
+    let between: String = kept.into_iter().map(line).collect();
     if !between.is_empty() {
         (head, tail) = ends(rest - units(&between));
     }
@@ -287,29 +313,6 @@ fn is_prose(text: &str) -> bool {
     let words =
         text.split_whitespace().count() > 1 || text.chars().any(|c| !c.is_ascii() && c.is_alphabetic());
     words && letters >= 4 && !text.starts_with('[') && signs * 8 <= letters
-}
-
-/// The sentences of a text: a full stop, question or exclamation mark that a blank follows ends one.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let ends = |line: &str| {
-        let end = |(at, c): (usize, char)| {
-            let behind = at + c.len_utf8();
-            let is_end = matches!(c, '\u{3002}' | '\u{ff01}' | '\u{ff1f}')
-                || matches!(c, '.' | '!' | '?' | ';') && line[behind..].starts_with(' ');
-            is_end.then_some(behind)
-        };
-        line.char_indices().find_map(end)
-    };
-    text.lines()
-        .flat_map(move |line| {
-            let mut rest = line;
-            std::iter::from_fn(move || {
-                let (sentence, behind) = rest.split_at(ends(rest).unwrap_or(rest.len()));
-                rest = behind;
-                (!sentence.is_empty()).then_some(sentence.trim())
-            })
-        })
-        .filter(|sentence| !sentence.is_empty())
 }
 
 fn start_at_word(line: &str, room: usize) -> &str {
@@ -348,80 +351,205 @@ fn day_line(day: &str) -> String {
 
 fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room: usize) -> String {
     let more = |count: usize| format!("and {count} more, in {PROMPTS_FILE}\n");
-    let Some(mut left) = room.checked_sub(units(above) + units(&more(quotes.len()))) else {
+    let Some(left) = room.checked_sub(units(above) + units(&more(quotes.len()))) else {
         return String::new();
     };
-    let mut shown: Vec<Option<String>> = vec![None; quotes.len()];
-    // First everybody's short form, the most important first; then as much more as there is room for. Where
-    // the person laid down rules the short form is longer.
-    let mut days: Vec<&str> = Vec::new();
-    let mut for_rules = room / 3;
-    // Which quote shows a sentence: the others leave it out first. The first one with what many say shows it
-    // whole.
-    let mut said: HashMap<String, usize> = HashMap::new();
-    let mut times: HashMap<&str, usize> = HashMap::new();
-    let texts = quotes.iter().filter(|quote| quote.is_long()).map(|quote| cut_bytes(&quote.text, SEARCHED));
-    texts.flat_map(clauses).filter(is_double_worthy).for_each(|one| *times.entry(one).or_default() += 1);
-    let mut for_shared = room / 4;
+    let mut fit = QuoteFit::new(quotes, today, left);
+    // First the gist of everybody, the most important first; then as much more as there is room for.
     for &at in order {
-        let quote = without_doubles(&quotes[at], at, &said);
-        let (Quote { label, text, .. }, day) = (&*quote, &quotes[at].day);
-        let is_other = !day.is_empty() && day != today && !days.contains(&day.as_str());
-        let line = if is_other { units(&day_line(day)) } else { 0 };
-        let own = own_words(text);
-        let mut short = SHORT + units(label);
-        if sentences(cut_bytes(&own, SEARCHED)).any(is_standing) {
-            let longer = (units(&own) + units(label)).min(WITH_RULES).saturating_sub(short).min(for_rules);
-            for_rules -= longer;
-            short += longer;
-        }
-        let is_shared =
-            |one: &str| times.get(one).is_some_and(|times| *times >= MANY) && !said.contains_key(one);
-        if clauses(cut_bytes(text, SEARCHED)).any(is_shared) {
-            let longer = quote.whole().min(WITH_RULES).saturating_sub(short).min(for_shared);
-            for_shared -= longer;
-            short += longer;
-        }
-        let Some(text) = shortened(&quote, short.min(left.saturating_sub(line))) else { continue };
-        left -= units(&text) + line;
-        note_sentences(&text, at, &mut said);
-        days.extend(is_other.then_some(day.as_str()));
-        shown[at] = Some(text);
-    }
-    // The prompt that set the work grows first, and leaves the others a third; nobody's paste grows before
-    // everybody's own words.
-    let is_first = |at: &&usize| quotes[**at].sets_work;
-    let first = order.iter().filter(is_first).chain(order.iter().filter(|at| !is_first(at)));
-    let first: Vec<usize> = first.copied().collect();
-    for own_only in [true, false] {
-        for &at in &first {
-            let Some(text) = &mut shown[at] else { continue };
-            let had = units(text);
-            let quote = without_doubles(&quotes[at], at, &said);
-            let Quote { label, text: words, .. } = &*quote;
-            let room = match own_only {
-                true => units(&quoted(label, &with_short_pastes(words, 0))).min(had + left * 2 / 3),
-                false => had + left,
-            };
-            if let Some(longer) = shortened(&quote, room).filter(|longer| units(longer) > had) {
-                left -= units(&longer) - had;
-                note_sentences(&longer, at, &mut said);
-                *text = longer;
-            }
+        // What was taken up since stands there, too, or neither does.
+        let words = fit.numbers(at);
+        if fit.newer(at, &words).into_iter().all(|newer| fit.place(newer) && fit.shows_any(newer, &words)) {
+            fit.place(at);
         }
     }
-    let missing = shown.iter().filter(|text| text.is_none()).count();
+    fit.grow(order);
+    let missing = fit.shown.iter().filter(|text| text.is_none()).count();
     if missing == quotes.len() {
         return String::new();
     }
-    let told = quotes.iter().zip(shown).filter_map(|(quote, text)| Some((quote, text?)));
-    let mut out = with_days(above, today, days.len(), told);
+    let told = quotes.iter().zip(fit.shown).filter_map(|(quote, text)| Some((quote, text?)));
+    let mut out = with_days(above, today, fit.days.len(), told);
     if missing > 0 {
         out.push_str(&more(missing));
     }
     out.trim_end().to_owned() + "\n"
 }
 
+/// Quotes that there is no room for as a whole.
+struct QuoteFit<'a> {
+    quotes: &'a [Quote],
+    today: &'a str,
+    /// What is shown of each.
+    shown: Vec<Option<String>>,
+    /// The room that is left, in UTF-16 units, and how much of it gists may take that are longer than others.
+    left: usize,
+    for_rules: usize,
+    /// The days that are told.
+    days: Vec<&'a str>,
+    /// Which quote shows a sentence: the others leave it out first. The first one with what many say shows
+    /// it whole.
+    said: HashMap<String, usize>,
+    times: HashMap<&'a str, usize>,
+    /// Which quotes take up a word from older ones.
+    takers: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> QuoteFit<'a> {
+    fn new(quotes: &'a [Quote], today: &'a str, left: usize) -> Self {
+        let mut times: HashMap<&str, usize> = HashMap::new();
+        let texts =
+            quotes.iter().filter(|quote| quote.is_long()).map(|quote| cut_bytes(&quote.text, SEARCHED));
+        texts.flat_map(clauses).filter(is_double_worthy).for_each(|one| *times.entry(one).or_default() += 1);
+        let mut takers: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, quote) in quotes.iter().enumerate() {
+            quote.shared.of_older.iter().for_each(|word| takers.entry(word).or_default().push(at));
+        }
+        Self {
+            quotes,
+            today,
+            shown: vec![None; quotes.len()],
+            left,
+            for_rules: left / 3,
+            days: Vec::new(),
+            said: HashMap::new(),
+            times,
+            takers,
+        }
+    }
+
+    /// The numbers of a short quote that newer ones take up. Of a long one nobody takes up all of it, and that
+    /// a name without a number is taken up is not sure enough to hide what is said of it.
+    fn numbers(&self, at: usize) -> Vec<String> {
+        let words = self.quotes[at].shared.of_newer.iter().filter(|_| !self.quotes[at].is_long());
+        words.filter(|word| has_digit(word)).cloned().collect()
+    }
+
+    /// The newer quotes that have one of these words of the quote at this place.
+    fn newer(&self, at: usize, words: &[String]) -> Vec<usize> {
+        let newer = words.iter().filter_map(|word| self.takers.get(word.as_str())).flatten();
+        newer.copied().filter(|newer| *newer < at).collect()
+    }
+
+    /// Whether what is shown of a quote has one of these words.
+    fn shows_any(&self, at: usize, words: &[String]) -> bool {
+        self.shown[at].as_ref().is_some_and(|text| has_any(text, words))
+    }
+
+    /// Shows the gist of a quote, if there is room.
+    fn place(&mut self, at: usize) -> bool {
+        if self.shown[at].is_some() || self.left < LEAST_QUOTE {
+            return self.shown[at].is_some();
+        }
+        let quote = without_doubles(&self.quotes[at], at, &self.said);
+        let day = self.quotes[at].day.as_str();
+        let is_other = !day.is_empty() && day != self.today && !self.days.contains(&day);
+        let room = self.left.saturating_sub(if is_other { units(&day_line(day)) } else { 0 });
+        let is_shared = |one: &str| {
+            self.times.get(one).is_some_and(|times| *times >= MANY) && !self.said.contains_key(one)
+        };
+        let rank = |part: &str| {
+            quote.rank(part).into_iter().chain(clauses(part).any(is_shared).then_some(DEMANDS)).min()
+        };
+        let short = SHORT + units(&quote.label);
+        let long = short + self.for_rules.min(WITH_RULES - SHORT);
+        let Some(text) = gist(&quote, rank, [short.min(room), long.min(room)]) else { return false };
+        self.for_rules -= units(&text).saturating_sub(short).min(self.for_rules);
+        self.left = room - units(&text);
+        note_sentences(&text, at, &mut self.said);
+        self.days.extend(is_other.then_some(day));
+        self.shown[at] = Some(text);
+        true
+    }
+
+    /// Shows more of each. The prompt that set the work grows first, and leaves the others a third; nobody's
+    /// paste grows before everybody's own words.
+    fn grow(&mut self, order: &[usize]) {
+        let is_first = |at: &&usize| self.quotes[**at].sets_work;
+        let first = order.iter().filter(is_first).chain(order.iter().filter(|at| !is_first(at)));
+        for (own_only, at) in
+            [true, false].into_iter().flat_map(|own| first.clone().map(move |at| (own, *at)))
+        {
+            let Some(text) = &mut self.shown[at] else { continue };
+            let had = units(text);
+            let quote = without_doubles(&self.quotes[at], at, &self.said);
+            let room = match own_only {
+                true => {
+                    let own = with_short_pastes(&quote.text, 0);
+                    units(&quoted(&quote.label, &own)).min(had + self.left * 2 / 3)
+                }
+                false => had + self.left,
+            };
+            let longer = shortened(&quote, room).filter(|longer| units(longer) > had);
+            if let Some(longer) = longer.filter(|longer| keeps(&quote, text, longer)) {
+                self.left -= units(&longer) - had;
+                note_sentences(&longer, at, &mut self.said);
+                *text = longer;
+            }
+        }
+    }
+}
+
+/// Whether a longer form of a quote shows what its gist was made for.
+fn keeps(quote: &Quote, gist: &str, longer: &str) -> bool {
+    let parts = gist.split(LEFT_OUT).flat_map(sentences).map(|part| part.trim_start_matches("> "));
+    let mut parts = parts.filter(|part| quote.rank(part).is_some_and(|rank| rank < COUNTS));
+    parts.all(|part| longer.contains(part))
+}
+
+/// The beginning of a long prompt on one line, and behind it the parts that have a rank, the lowest first, in
+/// at most as many UTF-16 units as `caps` says: the first cap is for parts that only have a number.
+fn gist(quote: &Quote, rank: impl Fn(&str) -> Option<u8>, caps: [usize; 2]) -> Option<String> {
+    let whole = quoted(&quote.label, &quote.text);
+    if units(&whole) <= (GIST_LEAST + units(&quote.label)).min(caps[1]) {
+        return Some(whole);
+    }
+    let text = with_short_pastes(&quote.text, 0);
+    let line = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let head = if units(&line) <= GIST_HEAD { line.len() } else { start_at_word(&line, GIST_HEAD).len() };
+    let mut spans = vec![(0, head)];
+    let mut used = units(&quoted(&quote.label, &line[..head])) + LEFT_OUT.len();
+    if head == 0 || used > caps[1] {
+        return None;
+    }
+    let own = own_words(&text);
+    let mut parts = ranked_parts(cut_bytes(&own, SEARCHED), GIST_SENTENCE, rank);
+    parts.sort_by_key(|(rank, _)| *rank);
+    for (rank, part) in parts {
+        let cost = units(part) + LEFT_OUT.len() + 1;
+        let cap = caps[usize::from(rank < COUNTS)];
+        let Some(at) = line.find(part).filter(|_| used + cost <= cap) else { continue };
+        if !spans.iter().any(|(from, to)| *from <= at && at + part.len() <= *to) {
+            used += cost;
+            spans.push((at, at + part.len()));
+        }
+    }
+    spans.sort_unstable();
+    let mut shown = String::new();
+    let mut end = 0;
+    for (from, to) in spans {
+        if from > end {
+            shown.push_str(LEFT_OUT);
+            shown.push(' ');
+        }
+        shown.push_str(&line[from.max(end).min(to)..to]);
+        end = end.max(to);
+    }
+    if end < line.len() {
+        shown.push_str(LEFT_OUT);
+    }
+    let text = quoted(&quote.label, &shown);
+    // A little more than that is shown whole.
+    let text = if units(&whole) <= units(&text) + MORE_OF_IT { whole } else { text };
+    (units(&text) <= caps[1]).then_some(text)
+}
+
+/// What stands between two parts of a gist.
+const LEFT_OUT: &str = " [...]";
+/// So much more than its gist a quote may take to be shown whole, in UTF-16 units.
+const MORE_OF_IT: usize = 20;
+/// In less room nothing is shown of a quote, in UTF-16 units.
+const LEAST_QUOTE: usize = 8;
 /// The shortest sentence that is left out because another quote shows it, in UTF-16 units.
 const DOUBLE: usize = 40;
 /// What so many quotes say is shown by the first of them.
@@ -465,8 +593,8 @@ fn without_doubles<'a>(quote: &'a Quote, at: usize, said: &HashMap<String, usize
 /// Notes the sentences that a quote shows whole.
 fn note_sentences(shown: &str, at: usize, said: &mut HashMap<String, usize>) {
     let lines = shown.lines().map(|line| line.strip_prefix("> ").unwrap_or(line));
-    let lines = lines.map(|line| line.strip_prefix("[...] ").unwrap_or(line));
-    for sentence in lines.flat_map(clauses).filter(is_double_worthy) {
+    let parts = lines.flat_map(|line| line.split("[...]")).map(str::trim);
+    for sentence in parts.flat_map(clauses).filter(is_double_worthy) {
         said.entry(sentence.to_owned()).or_insert(at);
     }
 }
@@ -542,23 +670,32 @@ fn ends(text: &str, head: usize, room: usize) -> String {
     format!("{first}{}{last}", if first.is_empty() { "[...] " } else { CUT })
 }
 
-/// As many of the lines as there is room for, and then as many of them as can be longer, in their order.
-fn fit_lines(lines: &[String], longer: &[Vec<String>], more_in: &str, room: usize) -> String {
+/// As many of the lines as there is room for, and then as many of them as can be longer.
+fn fit_lines(
+    lines: &[String],
+    order: &[usize],
+    longer: &[Vec<String>],
+    more_in: &str,
+    room: usize,
+) -> String {
     let more = |count: usize| format!("- and {count} more, in {more_in}\n");
     let Some(mut left) = room.checked_sub(units(&more(lines.len()))) else { return String::new() };
-    let mut taken: Vec<Option<&String>> = Vec::new();
-    for line in lines {
+    let mut taken: Vec<Option<&String>> = vec![None; lines.len()];
+    for &at in order {
         // A long line must not keep a short one out.
+        let line = &lines[at];
         let fits = units(line) < left;
         left -= if fits { units(line) + 1 } else { 0 };
-        taken.push(fits.then_some(line));
+        taken[at] = fits.then_some(line);
     }
-    for (line, longer) in longer.iter().flat_map(|longer| (0..).zip(longer)) {
-        let Some(Some(line)) = taken.get_mut(line) else { continue };
-        let cost = units(longer).saturating_sub(units(line));
-        if cost <= left {
-            left -= cost;
-            *line = longer;
+    for longer in longer {
+        for &at in order {
+            let Some(line) = &mut taken[at] else { continue };
+            let cost = units(&longer[at]).saturating_sub(units(line));
+            if cost <= left {
+                left -= cost;
+                *line = &longer[at];
+            }
         }
     }
     let missing = taken.iter().filter(|line| line.is_none()).count();
