@@ -208,9 +208,9 @@ impl Prompts {
         self.kept.back()
     }
 
-    /// The newest that is no answer to a question with options: that one is what Claude works on.
+    /// The newest that is neither a note nor an answer to a question with options: that one is what Claude works on.
     pub fn newest_said(&self) -> Option<&TranscriptPrompt> {
-        self.kept.iter().rev().find(|prompt| prompt.kind != PromptKind::Answer)
+        self.kept.iter().rev().find(|prompt| prompt.kind != PromptKind::Answer && !prompt.kind.is_note())
     }
 
     /// The prompts, oldest first.

@@ -7,7 +7,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::core::claude::prompts::PromptKind;
 use crate::core::claude::transcript_facts::EarlierAnswer;
-use crate::core::handoff::current_request::{NAMELESS_COLUMNS, asks};
+use crate::core::handoff::current_request::{NAMELESS_COLUMNS, asks, may_choose};
 use crate::core::handoff::pasted_text::own_words;
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words};
 use crate::core::text::safe_text::cut_bytes;
@@ -147,7 +147,9 @@ fn words_of_prompt(said: &PersonPrompt) -> HashSet<String> {
     let own = own_words(&said.prompt.text);
     let mut words = names(&own);
     let is_choice = |asked: &&str| {
-        said.prompt.kind == PromptKind::Answer || own.width() <= NAMELESS_COLUMNS && asks(asked)
+        said.prompt.kind == PromptKind::Answer
+            || own.width() <= NAMELESS_COLUMNS && asks(asked)
+            || may_choose(&said.prompt)
     };
     if let Some(asked) = said.prompt.asked.as_deref().filter(is_choice) {
         words.extend(names(asked));

@@ -453,7 +453,11 @@ impl<'a> QuoteFit<'a> {
         };
         let short = SHORT + units(&quote.label);
         let long = short + self.for_rules.min(WITH_RULES - SHORT);
-        let Some(text) = gist(&quote, rank, [short.min(room), long.min(room)]) else { return false };
+        // Of a list of rules the ones that no word tells count, too.
+        let own = own_words(&quote.text);
+        let rules = sentences(cut_bytes(&own, SEARCHED)).filter(|one| is_standing(one)).count();
+        let listed = |part: &str| rank(part).or((rules >= RULES).then_some(DEMANDS));
+        let Some(text) = gist(&quote, listed, [short.min(room), long.min(room)]) else { return false };
         self.for_rules -= units(&text).saturating_sub(short).min(self.for_rules);
         self.left = room - units(&text);
         note_sentences(&text, at, &mut self.said);
@@ -492,7 +496,9 @@ impl<'a> QuoteFit<'a> {
 
 /// Whether a longer form of a quote shows what its gist was made for.
 fn keeps(quote: &Quote, gist: &str, longer: &str) -> bool {
-    let parts = gist.split(LEFT_OUT).flat_map(sentences).map(|part| part.trim_start_matches("> "));
+    // Where a paste grows, the line that stands for it goes.
+    let parts = gist.split(LEFT_OUT).flat_map(|part| part.split("[pasted: ").next()).flat_map(sentences);
+    let parts = parts.map(|part| part.trim_start_matches("> ").trim());
     let mut parts = parts.filter(|part| quote.rank(part).is_some_and(|rank| rank < COUNTS));
     parts.all(|part| longer.contains(part))
 }
@@ -544,6 +550,8 @@ fn gist(quote: &Quote, rank: impl Fn(&str) -> Option<u8>, caps: [usize; 2]) -> O
     (units(&text) <= caps[1]).then_some(text)
 }
 
+/// So many sentences that prohibit or demand something make a list of rules.
+const RULES: usize = 4;
 /// What stands between two parts of a gist.
 const LEFT_OUT: &str = " [...]";
 /// So much more than its gist a quote may take to be shown whole, in UTF-16 units.
