@@ -146,7 +146,7 @@ restart.reap tests/sessions/restarts.rs what_a_run_leaves_behind_is_left_alone_w
 delivery.ready_timeout src/core/supervisor/tests/policy_keys.rs the_prompt_box_is_waited_for_as_long_as_ready_timeout
 delivery.answer_dialogs src/core/supervisor/tests/limits.rs the_limits_dialog_is_answered_unless_that_is_configured_away
 handoff.expiry tests/handoff/moves.rs item_031_a_handoff_expires_after_two_hours_or_as_configured
-handoff.frame_chars src/core/handoff/brief/render_brief_tests.rs its_length_is_as_configured_and_its_decisions_as_the_budget_says
+handoff.frame_chars src/core/handoff/brief/render_brief_tests.rs its_length_is_as_configured
 handoff.decisions src/core/handoff/captured_tests.rs item_091_the_checkpoint_has_every_field
 handoff.gotchas src/core/handoff/captured_tests.rs item_091_the_checkpoint_has_every_field
 handoff.diff src/git/state_tests.rs git_is_asked_as_configured

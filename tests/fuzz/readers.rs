@@ -251,8 +251,7 @@ fn transcripts() {
         assert_plain("document", &whole);
         assert!(whole.len() < 400_000, "{} bytes", whole.len());
         assert_eq!(Document::parse(&whole).unwrap().render(), whole);
-        let budget =
-            Budget { brief: random.below(12_000), request: random.below(5000), decisions: random.below(20) };
+        let budget = Budget { brief: random.below(12_000), request: random.below(5000) };
         let words = Words::of(&capture);
         let places = BriefFiles::of(&capture, "/home/u/.claude/handoff/records", &capture.id(), true);
         for brief in
@@ -303,7 +302,7 @@ fn the_store() {
             Ok(document) => {
                 assert_plain(
                     "brief",
-                    &brief_of_document(&document, "/r", Budget { brief: 9500, request: 4000, decisions: 5 }),
+                    &brief_of_document(&document, "/r", Budget { brief: 9500, request: 4000 }),
                 );
                 Document::parse(&document.render()).unwrap();
             }

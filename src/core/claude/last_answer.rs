@@ -134,6 +134,8 @@ impl LastAnswer {
                 UserKind::ShellCommand(_)
                 | UserKind::ShellOutput(_)
                 | UserKind::Memory(_)
+                | UserKind::Compact(_)
+                | UserKind::CommandText(_)
                 | UserKind::Summary(_)
                 | UserKind::Meta
                 | UserKind::ImageFiles(_) => {}

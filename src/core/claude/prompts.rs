@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use super::transcript_line::SelectedLines;
 use crate::core::handoff::current_request::asks;
-use crate::core::handoff::pasted_text::{END_OF_PASTE, PASTED, without_end_mark};
+use crate::core::handoff::pasted_text::{END_OF_PASTE, PASTED, has_paste, without_end_mark};
 use crate::core::text::safe_text::cut_words;
 
 /// How many prompts are kept.
@@ -25,6 +25,8 @@ const UNDATED: usize = 16;
 /// answer. The second number applies when Claude asked a question.
 const ANSWER_CAPS: [usize; 2] = [160, 1000];
 
+/// How much is kept of the text of a custom command or skill, in bytes.
+const COMMAND_TEXT_CAP: usize = 4000;
 /// How much is kept of the name of a file in an editor, in bytes.
 const SELECTED_CAP: usize = 300;
 
@@ -40,10 +42,19 @@ pub enum PromptKind {
     Refusal,
     /// Written when a tool call or a plan was allowed.
     Approval,
-    /// Written as an answer to a question with options, beside or instead of them.
+    /// Chosen as an answer to a question with options, or written beside or instead of them.
     Answer,
     /// Given to Claude's memory (`#`).
     Memory,
+    /// Said for the summary of a compaction (`/compact keep the ports`).
+    Compact,
+}
+
+impl PromptKind {
+    /// Whether Claude answers nothing to it.
+    fn is_note(self) -> bool {
+        matches!(self, PromptKind::Memory | PromptKind::Compact)
+    }
 }
 
 /// How many image files are kept of one prompt.
@@ -102,7 +113,8 @@ impl Prompts {
 
     /// The person stopped Claude: the newest prompt before the last `waiting` ones is unfinished.
     pub(super) fn interrupt(&mut self, waiting: usize) {
-        if let Some(prompt) = self.kept.iter_mut().rev().nth(waiting) {
+        let mut answered = self.kept.iter_mut().rev().filter(|prompt| !prompt.kind.is_note());
+        if let Some(prompt) = answered.nth(waiting) {
             prompt.interrupted = true;
         }
     }
@@ -171,8 +183,32 @@ impl Prompts {
         }
     }
 
+    /// The newest that Claude answers: no note for its memory or for a compaction.
+    pub(super) fn newest_to_answer(&self) -> Option<&TranscriptPrompt> {
+        self.kept.iter().rev().find(|prompt| !prompt.kind.is_note())
+    }
+
+    /// The text of the custom command or skill that the newest prompt is.
+    pub(super) fn add_command_text(&mut self, text: &str) {
+        let is_command = |prompt: &&mut TranscriptPrompt| {
+            prompt.text.starts_with('/') && !prompt.kind.is_note() && !has_paste(&prompt.text)
+        };
+        if let Some(prompt) = self.kept.back_mut().filter(is_command) {
+            let text = without_end_mark(cut_words(text.trim(), COMMAND_TEXT_CAP)).into_owned();
+            let text = format!("\n{PASTED}\n{text}\n{END_OF_PASTE}");
+            self.bytes += text.len();
+            prompt.text.push_str(&text);
+        }
+    }
+
+    /// The newest.
     pub fn newest(&self) -> Option<&TranscriptPrompt> {
         self.kept.back()
+    }
+
+    /// The newest that is neither a note nor an answer to a question with options: that one is what Claude works on.
+    pub fn newest_said(&self) -> Option<&TranscriptPrompt> {
+        self.kept.iter().rev().find(|prompt| prompt.kind != PromptKind::Answer && !prompt.kind.is_note())
     }
 
     /// The prompts, oldest first.

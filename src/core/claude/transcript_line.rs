@@ -260,6 +260,10 @@ pub enum UserKind {
     ShellOutput(String),
     /// A text that the person gave to Claude's memory (`#`).
     Memory(String),
+    /// What the person asked to be kept when they compacted the conversation: `/compact keep the ports`.
+    Compact(String),
+    /// The text of the custom command or skill above.
+    CommandText(String),
     /// The files of the images of the prompt above.
     ImageFiles(Vec<String>),
     /// Claude's summary of what was said before a compaction.

@@ -123,6 +123,8 @@ impl RawRecord {
         let is_typed = origin.as_deref() == Some("human");
         let by_person =
             origin.as_deref().is_none_or(|kind| kind == "human") && source.as_deref() != Some("system");
+        let has_blocks =
+            self.message.0.as_ref().is_some_and(|of| matches!(of.content, LooseContent::Blocks(_)));
         let (prompt, results, images) = self.message.0.take().unwrap_or_default().into_user_content();
         let kind = if self.is_compact_summary.0 && results.is_empty() {
             UserKind::Summary(prompt)
@@ -133,7 +135,7 @@ impl RawRecord {
         } else if is_foreign(&prompt) && !is_typed || !by_person {
             UserKind::Notification(prompt)
         } else {
-            self.persons_line(prompt, images)
+            self.persons_line(prompt, images, has_blocks)
         };
         User {
             kind,
@@ -168,9 +170,15 @@ impl RawRecord {
     }
 
     /// A line that the person typed, or that Claude wrote beside it.
-    fn persons_line(&self, prompt: String, images: usize) -> UserKind {
+    fn persons_line(&self, prompt: String, images: usize, has_blocks: bool) -> UserKind {
         if self.is_meta.0 || self.is_compact_summary.0 || self.is_visible_in_transcript_only.0 {
-            return image_files(&prompt).map_or(UserKind::Meta, UserKind::ImageFiles);
+            return match image_files(&prompt) {
+                Some(files) => UserKind::ImageFiles(files),
+                None if self.is_meta.0 && has_blocks && !prompt.is_empty() && !prompt.starts_with('<') => {
+                    UserKind::CommandText(prompt)
+                }
+                None => UserKind::Meta,
+            };
         }
         if let Some(command) = typed_command(&prompt) {
             UserKind::Prompt(command)
@@ -178,8 +186,10 @@ impl RawRecord {
             UserKind::ShellCommand(command)
         } else if prompt.starts_with("<bash-stdout>") {
             UserKind::ShellOutput(shell_output(&prompt))
-        } else if let Some(text) = tagged(&prompt, "user-memory-input").or_else(|| compact_words(&prompt)) {
+        } else if let Some(text) = tagged(&prompt, "user-memory-input") {
             UserKind::Memory(text)
+        } else if let Some(words) = compact_words(&prompt) {
+            UserKind::Compact(words)
         } else if prompt.trim().is_empty() && images == 0
             || COMMANDS.iter().any(|tag| prompt.starts_with(tag))
         {

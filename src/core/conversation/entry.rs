@@ -262,7 +262,7 @@ impl EntryReader {
             UserKind::Interrupted => self.note(at, "interrupted"),
             UserKind::ShellCommand(command) => self.note(at, format!("! {command}")),
             UserKind::ShellOutput(_) => {}
-            UserKind::Memory(text) if text.starts_with("/compact ") => self.note(at, text),
+            UserKind::Compact(text) => self.note(at, text),
             UserKind::Memory(text) => self.note(at, format!("# {text}")),
             UserKind::ToolResults { .. } => {
                 let Some(Value::Array(blocks)) = raw.message.0.map(|message| message.content) else { return };
@@ -270,7 +270,7 @@ impl EntryReader {
                     self.answered(block, at);
                 }
             }
-            UserKind::Summary(_) | UserKind::Meta | UserKind::ImageFiles(_) => {
+            UserKind::Summary(_) | UserKind::Meta | UserKind::ImageFiles(_) | UserKind::CommandText(_) => {
                 let text = raw.message.0.map(|message| text_of(&message.content)).unwrap_or_default();
                 if let Some(command) = between(&text, "<command-name>", "</command-name>") {
                     let args = between(&text, "<command-args>", "</command-args>").unwrap_or_default();

@@ -11,11 +11,11 @@ use super::handoff_work::{HandoffFiles, HandoffPlans, HandoffReports, HandoffSte
 use super::manifest_entry::HandoffKind;
 use super::note::Note;
 use super::operation::{Operation, operation};
-use crate::core::claude::prompts::TranscriptPrompt;
+use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 use crate::core::claude::tasks::Task;
 use crate::core::claude::transcript_facts::{
     AgentReport, AnsweredQuestion, Check, DetachedCommand, EarlierAnswer, EndedWork, Exchange, RunningWork,
-    ScheduledPrompt, ShellCommand, ToolError, TranscriptFacts, purpose,
+    ScheduledPrompt, ShellCommand, StatedDecision, ToolError, TranscriptFacts, purpose,
 };
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::config::Handoff;
@@ -175,6 +175,8 @@ pub struct EarlierHandoff<'a> {
     pub plan: Option<&'a str>,
     /// The person has said more than a line since.
     pub plan_is_old: bool,
+    /// They have said anything since.
+    pub plan_said_since: bool,
     /// Newest first.
     pub agreed: &'a [AgreedAnswer],
     /// Claude's summary of what was said before the first transcript begins.
@@ -183,6 +185,8 @@ pub struct EarlierHandoff<'a> {
     pub steps: &'a [String],
     /// Reports that Claude has not summarized, newest first.
     pub reports: &'a [AgentReport],
+    /// What Claude had promised, newest first.
+    pub promises: &'a [StatedDecision],
 }
 
 /// Everything that a handoff is made from.
@@ -212,6 +216,8 @@ pub struct Capture {
     pub reports: HandoffReports,
     /// Commands that the person ran with `!`, oldest first.
     pub shell_commands: Vec<ShellCommand>,
+    /// They ran one after everything that was said.
+    pub ran_since: bool,
     /// Tools that failed, oldest first.
     pub errors: Vec<ToolError>,
     /// The last prompts and answers, oldest first.
@@ -329,6 +335,7 @@ impl Capture {
             plans: HandoffPlans::of(facts),
             reports: HandoffReports { here: facts.reports.iter().cloned().collect(), before: Vec::new() },
             shell_commands: facts.shell_commands.iter().cloned().collect(),
+            ran_since: facts.shell_commands.iter().any(|ran| ran.after == facts.exchanges.total()),
             errors: facts.tool_log.errors().cloned().collect(),
             recent: facts.exchanges.iter().cloned().collect(),
             steps: HandoffSteps::of(facts),
@@ -352,13 +359,11 @@ impl Capture {
         let has_request = self.prompts.here.iter().any(begins_request);
         self.files.inherit(before.files);
         self.tasks.inherit(before, has_request);
-        if !self.answers.has_long_text() {
-            self.reports.inherit(before.reports);
-        }
+        self.reports.inherit(before.reports, self.answers.texts());
         self.steps.inherit(before.steps);
         self.answers.inherit(before, self.prompts.here.first(), has_request);
         self.summary_before = self.summary_before.take().or_else(|| before.summary.map(str::to_owned));
-        self.plans.inherit(before, has_request);
+        self.plans.inherit(before, &self.prompts.here, has_request);
         let asked_again = |earlier: &AnsweredQuestion| {
             self.decisions.iter().any(|decision| decision.question == earlier.question)
         };
@@ -394,7 +399,10 @@ impl Capture {
 
     /// Claude's answers for the next handoff, newest first, each once.
     pub fn answers_to_pass_on(&self) -> Vec<EarlierAnswer> {
-        self.answers.to_pass_on(self.prompts.here.last(), self.situation.turn_ended)
+        let is_prompt =
+            |said: &&TranscriptPrompt| matches!(said.kind, PromptKind::Typed | PromptKind::Steering);
+        let prompt = self.prompts.here.iter().rev().find(is_prompt);
+        self.answers.to_pass_on(prompt, self.situation.turn_ended)
     }
 
     /// Decisions for the next handoff, newest first.

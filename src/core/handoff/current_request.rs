@@ -1,4 +1,4 @@
-//! Finds the current request among the person's prompts, and prompts with lasting rules.
+//! Which of the person's prompts are the current request, and which hold for all that follows.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use super::pasted_text::{END_OF_PASTE, PASTED, own_words};
 use crate::core::claude::prompts::{PromptKind, TranscriptPrompt, end_of};
 use crate::core::text::safe_text::cut_bytes;
 
-/// The width of a usual terminal, in columns. A prompt that fits on one line may be an answer, "go on" or a
-/// correction in any language, and no list of words tells it from a task.
-const SHORT_COLUMNS: usize = 80;
-/// A prompt that is no wider than this (about four words) does not name the work, in columns.
-const NAMELESS_COLUMNS: usize = 24;
-/// How much of the beginning and the end of a prompt is measured, in bytes.
+/// The width of one line of a usual terminal, in columns. What fits on it may be an answer, "go on" or a
+/// correction, in any language, and no list of words tells it from a task.
+pub const SHORT_COLUMNS: usize = 80;
+/// A prompt that is no wider than this, about four words, does not name the work, in columns.
+pub const NAMELESS_COLUMNS: usize = 24;
+/// How much is looked at of the beginning and of the end of a prompt, in bytes.
 const MEASURED: usize = 16 << 10;
-/// Words, in lower case, of sentences that prohibit or demand something, or revoke that. They only decide
-/// what is kept longest when a brief is short.
+/// Words of a sentence that prohibits or demands something, or takes that back, in lower case. They decide
+/// what is kept longest where room is short, and nothing else.
 const STANDING: &[&str] = &[
     "never", "always", "don't", "dont", "do not", "must", "mustn't", "only", "from now on", "from here on",
     "until i", "unless", "no longer", "hands off", "alone", "no new", "ask me before", "ask before",
@@ -32,14 +32,14 @@ const STANDING: &[&str] = &[
     "changed my mind", "everywhere", "holds for", "holds from", "vergiss", "doch nicht", "doch wieder",
     "stattdessen", "darfst", "überall", "oublie", "finalement", "partout", "olvida", "al final", "забудь",
 ];
-/// The same in scripts without spaces between words.
+/// The same in scripts that put no blanks between words.
 const STANDING_UNSPACED: &[&str] = &[
     "絶対", "必ず", "ないで", "常に", "禁止", "不要", "不得", "必须", "总是", "절대", "항상", "마세요", "别",
     "勿", "るな", "지 마", "อย่า", "ห้าม", "改成", "还是用", "可以了", "算了", "やっぱり",
 ];
 
-/// The prompt that names what the person wants: the newest that is longer than a few words, or the longest of
-/// all.
+/// The prompt that names what the person wants, of prompts in their order: the newest that is longer than a
+/// few words; else the longest of all.
 pub fn current<'a>(
     prompts: impl DoubleEndedIterator<Item = &'a TranscriptPrompt>,
 ) -> Option<&'a TranscriptPrompt> {
@@ -61,18 +61,23 @@ pub fn names_work(prompt: &TranscriptPrompt) -> bool {
     prompt.kind == PromptKind::Typed && !fits(&prompt.text, NAMELESS_COLUMNS)
 }
 
-/// The index of the prompt at which the current request begins, with the newest prompt first: the newest that
-/// is too long for an answer or a correction, or the first one of all.
+/// Whether a prompt of a few words may choose one of the options that Claude had listed before it.
+pub fn may_choose(prompt: &TranscriptPrompt) -> bool {
+    let options = prompt.asked.iter().flat_map(|asked| asked.lines()).filter(|line| is_option(line));
+    options.count() > 1 && fits(&prompt.text, NAMELESS_COLUMNS)
+}
+
+/// Where the current request begins, of prompts with the newest first: at the newest that is too long for an
+/// answer or a correction; the first of all when none is.
 ///
-/// Shorter prompts since then belong to it, even a new task: a task too many does no harm, a missing one is
-/// lost.
+/// What is shorter stands with it, also a new task: a task more is read over, a task less is lost.
 pub fn request_start<'a>(prompts: impl ExactSizeIterator<Item = &'a TranscriptPrompt>) -> usize {
     let last = prompts.len().saturating_sub(1);
     newest_request(prompts).unwrap_or(last)
 }
 
-/// The same if any prompt begins a request. If the person stops Claude and says something, that corrects the
-/// stopped prompt, whatever its length: the stopped prompt still names the work.
+/// The same, where any prompt begins a request. A person who stops Claude and says something corrects what
+/// they stopped, at any length: what they stopped still names the work.
 pub fn newest_request<'a>(prompts: impl Iterator<Item = &'a TranscriptPrompt>) -> Option<usize> {
     let (mut found, mut goes_back) = (None, true);
     for (at, prompt) in prompts.enumerate() {
@@ -92,11 +97,11 @@ pub fn begins_request(prompt: &TranscriptPrompt) -> bool {
     prompt.kind == PromptKind::Typed && !fits(&prompt.text, SHORT_COLUMNS)
 }
 
-/// Whether the person's own words are one line of at most `columns` columns.
+/// Whether the person's own words are one line of at most so many columns.
 ///
-/// Pasted text, the output of a program, paths and addresses say what the prompt is about and not what is
-/// wanted: "still broken:" with a trace begins no request, however long the trace is. A prompt that is only a
-/// paste counts whole.
+/// What they pasted, the output of a program, paths and addresses say what it is about, not what is wanted:
+/// "still broken:" and a trace begin no request, however long the trace is. Where nothing but a paste was
+/// said, it counts.
 fn fits(text: &str, columns: usize) -> bool {
     let own = own_words(text);
     let text = ends(if own.trim().is_empty() { text } else { &own });
@@ -105,7 +110,7 @@ fn fits(text: &str, columns: usize) -> bool {
     widths.next().is_none_or(|width| width <= columns) && widths.next().is_none()
 }
 
-/// The beginning and the end of a text that is too long to measure.
+/// Beginning and end of a text that is too long to be looked at.
 fn ends(text: &str) -> Cow<'_, str> {
     let text = text.trim();
     if text.len() <= 2 * MEASURED {
@@ -118,7 +123,7 @@ fn ends(text: &str) -> Cow<'_, str> {
 fn width_of_words(line: &str) -> usize {
     let mut width = 0;
     for word in line.split_whitespace() {
-        // Scripts without spaces have addresses in the middle of words.
+        // Scripts without blanks put an address into the middle of words.
         for run in word.split_inclusive(|c: char| !c.is_ascii()) {
             let is_long = run.len() > NAMELESS_COLUMNS || run.matches(['/', '\\']).count() > 1;
             let is_place = run.contains("://") || is_long && run.contains(['/', '\\']);
@@ -129,8 +134,8 @@ fn width_of_words(line: &str) -> usize {
     if width <= line.split_whitespace().count() { 0 } else { width - 1 }
 }
 
-/// The lines that no program wrote: no shell prompt with its command, no trace, no log. An indented list is
-/// the person's.
+/// The lines that no program wrote: no prompt of a shell and what follows it, no trace, no log. A list that
+/// is indented is the person's.
 fn without_output<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let mut own = Vec::new();
     for block in lines.split(|line| line.trim().is_empty()) {
@@ -154,14 +159,14 @@ fn is_shell(line: &str) -> bool {
     ["$ ", "% ", "\u{276f} ", ">>> ", "PS C:\\"].iter().any(|prompt| line.starts_with(prompt))
 }
 
-/// Whether a line is an item of a list.
+/// Whether a line is one of a list.
 fn is_item(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with(['-', '*', '\u{2022}', '+']) && line.chars().nth(1) == Some(' ') || is_option(line)
 }
 
-/// Whether a program wrote the line, by its form: it is indented and no item of a list, has columns or few
-/// plain words, or begins with a place in a file, a time, a bracket with digits or the name of an error.
+/// Whether a program wrote the line, as its form says: it is indented and no item of a list, has columns or
+/// few plain words, or begins with a place in a file, a time, a bracket with digits or the name of an error.
 fn is_output(line: &str) -> bool {
     if is_item(line) {
         return false;
@@ -170,7 +175,7 @@ fn is_output(line: &str) -> bool {
     let Some(first) = words.next() else { return false };
     let second = words.next().unwrap_or_default();
     let is_indented = line.starts_with('\t') || line.starts_with("  ");
-    // Such as `src/a.rs:3:5:`, `12:01:33` and `2026-11-24T07:00`.
+    // `src/a.rs:3:5:`, `12:01:33`, `2026-11-24T07:00`
     let digits = |word: &str| word.split([':', '-', '.', '/']).filter(|part| is_number(part)).count();
     let is_place = |word: &str| {
         let mut parts = word.split([':', '(']);
@@ -196,8 +201,8 @@ fn is_output(line: &str) -> bool {
         || is_error(line)
 }
 
-/// Whether less than half of the words in a line of usual width are plain words without punctuation and
-/// digits. Scripts without spaces have long words with punctuation.
+/// Whether less than half of the words of a line of usual width are plain ones, without signs and digits.
+/// Scripts without blanks have long words with signs in them.
 fn has_few_words(line: &str) -> bool {
     let is_plain = |word: &&str| {
         let word =
@@ -210,7 +215,7 @@ fn has_few_words(line: &str) -> bool {
         && line.split_whitespace().filter(is_plain).count() * 2 < line.split_whitespace().count()
 }
 
-/// Whether spaces align the line in columns. Some people type two of them after a sentence.
+/// Whether blanks align what the line says. Some people put two of them behind a sentence.
 fn has_columns(line: &str) -> bool {
     let line = line.trim();
     line.contains("   ")
@@ -218,8 +223,8 @@ fn has_columns(line: &str) -> bool {
         || line.match_indices("  ").any(|(at, _)| !line[..at].ends_with(['.', '!', '?', ':']))
 }
 
-/// Such as `KeyError:`, `java.io.IOException:`, `error[E0382]:`, `error TS2322:`, `TypeError [ERR_X]:`, and a
-/// class name after a word or two.
+/// `KeyError:`, `java.io.IOException:`, `error[E0382]:`, `error TS2322:`, `TypeError [ERR_X]:`, and the name
+/// of a class behind a word or two
 fn is_error(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().take(3).collect();
     let ends = |name: &str| ["error", "exception", "warning", "fatal"].iter().any(|end| name.ends_with(end));
@@ -255,7 +260,7 @@ pub fn is_standing(text: &str) -> bool {
     }) || STANDING_UNSPACED.iter().any(|phrase| head.contains(phrase))
 }
 
-/// Whether a line is one of several options, such as `B) SQLite`, `- 2. Redis` and `1）SQLite`.
+/// Whether a line is one of several options: `B) SQLite`, `- 2. Redis`, `1）SQLite`.
 pub fn is_option(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['-', '*', '(', ' ']);
     let mark: String = line.chars().take_while(|c| c.is_alphanumeric()).collect();

@@ -1,5 +1,7 @@
 //! What Claude said, as a handoff has it: its answers, and what it found out in the middle of turns.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use unicode_width::UnicodeWidthStr;
 
@@ -7,6 +9,7 @@ use super::capture::EarlierHandoff;
 use super::continuation_prompt::without_opening;
 use super::current_request::begins_request;
 use super::note::Note;
+use super::pasted_text::own_words;
 use crate::core::claude::lenient_json::ends;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::transcript_facts::{
@@ -18,6 +21,8 @@ use crate::core::text::safe_text::{cut_chars, safe_line};
 const ANSWERS_CAP: usize = 50;
 /// The most messages in the middle of a turn for the next handoff: of the open turn, and of earlier turns.
 const FINDINGS_CAP: usize = 20;
+/// The most promises of Claude's that are told and passed on.
+const PROMISES_CAP: usize = 6;
 /// The most agreed answers.
 const AGREED_CAP: usize = 3;
 /// The longest text of an agreed answer, in bytes.
@@ -64,7 +69,8 @@ pub struct HandoffAnswers {
     pub findings: Vec<String>,
     /// Messages in the middle of earlier turns that say something, oldest first.
     pub findings_before: Vec<String>,
-    /// Decisions that Claude stated with a reason, oldest first.
+    /// Promises of Claude's, those of earlier conversations included, and decisions that it stated with a
+    /// reason, oldest first.
     pub stated: Vec<StatedDecision>,
 }
 
@@ -92,22 +98,32 @@ impl HandoffAnswers {
         first: Option<&TranscriptPrompt>,
         has_request: bool,
     ) {
+        self.stated.splice(0..0, before.promises.iter().rev().cloned());
         self.before = before.answers.iter().take(ANSWERS_CAP + FINDINGS_CAP).cloned().collect();
         if let Some(newest) = self.before.first_mut().filter(|newest| newest.awaits_reply)
             && let Some(first) = first
         {
             newest.take_reply(&first.text);
-            self.agreed.extend(AgreedAnswer::new(&first.text, &newest.text).filter(|_| !has_request));
+            let is_about = !has_request || names_lines(&first.text, &newest.text);
+            self.agreed.extend(AgreedAnswer::new(&first.text, &newest.text).filter(|_| is_about));
         }
         self.agreed.extend(before.agreed.iter().filter(|_| !has_request).cloned());
         self.agreed.truncate(AGREED_CAP);
     }
 
-    /// Whether Claude has said something at length in this conversation.
-    pub(super) fn has_long_text(&self) -> bool {
-        let answers = self.earlier.iter().map(|one| &one.text);
-        let mut texts = answers.chain(&self.findings).chain([&self.last]);
-        texts.any(|text| text.chars().nth(LONG_ANSWER).is_some())
+    /// Everything that Claude said in this conversation.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &String> + Clone {
+        self.earlier.iter().map(|one| &one.text).chain(&self.findings).chain([&self.last])
+    }
+
+    /// The answers at the end of earlier turns, newest first, those of earlier conversations included.
+    pub fn all(&self) -> Vec<&EarlierAnswer> {
+        self.earlier.iter().rev().chain(&self.before).collect()
+    }
+
+    /// What Claude promised last, newest first: as much as is told here and passed on to the next handoff.
+    pub fn promises(&self) -> impl Iterator<Item = &StatedDecision> {
+        self.stated.iter().rev().filter(|one| one.is_promise).take(PROMISES_CAP)
     }
 
     /// Answers, findings and stated decisions for the next handoff, newest first, each once. `last_prompt`:
@@ -125,16 +141,17 @@ impl HandoffAnswers {
         let of_text = |text: &String| EarlierAnswer { text: text.clone(), ..EarlierAnswer::default() };
         let findings = self.findings.iter().rev().filter(|_| !turn_ended);
         let findings = findings.filter(|text| is_informative(text)).take(FINDINGS_CAP).map(of_text);
-        let stated = self.stated.iter().rev().map(|one| EarlierAnswer {
+        let reasons = self.stated.iter().rev().filter(|one| !one.is_promise);
+        let reasons = reasons.map(|one| EarlierAnswer {
             text: one.text.clone(),
             reply: one.reply.clone(),
             ..EarlierAnswer::default()
         });
         let answers =
             self.earlier.iter().rev().map(|one| EarlierAnswer { awaits_reply: false, ..one.clone() });
-        let all = last.into_iter().chain(findings).chain(answers).chain(stated);
+        let all = last.into_iter().chain(findings).chain(answers).chain(reasons);
         let mut kept: Vec<EarlierAnswer> = Vec::new();
-        for one in all.chain(self.before.iter().cloned()).filter(|one| is_informative(&one.text)) {
+        for one in all.chain(self.before.iter().cloned()).filter_map(EarlierAnswer::kept) {
             if !kept.iter().any(|known| known.text.contains(&one.text)) {
                 kept.push(one);
             }
@@ -165,14 +182,33 @@ fn drop_short_ones(answers: &mut Vec<EarlierAnswer>) {
 }
 
 /// Long answers that the person answered in a few words since the current request began, newest first: "ok do
-/// it" is about all of them.
+/// it" is about all of them. A longer prompt may begin a request by numbers of its lines.
 fn agreed(facts: &TranscriptFacts) -> Vec<AgreedAnswer> {
     let last = facts.answers.last().text.trim();
-    let replies = facts.replies().take_while(|(prompt, _)| !begins_request(prompt));
+    let mut goes_on = true;
+    let replies = facts.replies().take_while(|(prompt, answer)| {
+        let is_about = goes_on && (!begins_request(prompt) || names_lines(&prompt.text, answer));
+        goes_on = !begins_request(prompt);
+        is_about
+    });
     let agreed = replies.filter_map(|(prompt, answer)| {
         let answer = without_opening(answer.trim());
         let is_last = answer.is_empty() || last.contains(answer);
         (!is_last).then(|| AgreedAnswer::new(&prompt.text, answer)).flatten()
     });
     agreed.take(AGREED_CAP).collect()
+}
+
+/// Whether a prompt names at least two numbers that lines of the answer begin with: "do 23, 31 and 38".
+fn names_lines(prompt: &str, answer: &str) -> bool {
+    let own = own_words(prompt);
+    let named = own.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty());
+    let named: HashSet<&str> = named.collect();
+    let number = |line: &'_ str| {
+        let line = line.trim_start().trim_start_matches(['-', '*', '#', '(', ' ']);
+        let len = line.bytes().take_while(u8::is_ascii_digit).count();
+        (len > 0 && line[len..].starts_with(['.', ')', ':'])).then(|| line[..len].to_owned())
+    };
+    let numbers: HashSet<String> = answer.lines().filter_map(number).collect();
+    numbers.iter().filter(|number| named.contains(number.as_str())).nth(1).is_some()
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::capture::EarlierHandoff;
 use super::checkpoint::Phases;
-use super::current_request::newest_request;
+use super::current_request::{names_work, newest_request};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key, unknown_subject};
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::text::safe_text::{cut_chars, safe_line};
@@ -19,6 +19,8 @@ pub struct HandoffTasks {
     pub list: Vec<Task>,
     /// The keys of tasks that were last touched before the current request began.
     pub old: HashSet<String>,
+    /// The person has named work since any of them was touched.
+    pub said_since: bool,
     /// Tasks that earlier conversations finished, newest first.
     pub done_before: Vec<String>,
 }
@@ -29,7 +31,12 @@ impl HandoffTasks {
         // None are old if the request began in an earlier conversation.
         let old = newest_request(prompts.iter().rev())
             .map(|since| facts.tasks.untouched_since(prompts.count().saturating_sub(since as u64 + 1)));
-        Self { list: facts.tasks.all().to_vec(), old: old.unwrap_or_default(), done_before: Vec::new() }
+        Self {
+            list: facts.tasks.all().to_vec(),
+            old: old.unwrap_or_default(),
+            said_since: said_since_tasks(facts),
+            done_before: Vec::new(),
+        }
     }
 
     /// How many tasks are done, and how many there are.
@@ -78,4 +85,16 @@ impl HandoffTasks {
             }
         }
     }
+}
+
+/// Whether the person has named work since a task was touched, and Claude has answered.
+fn said_since_tasks(facts: &TranscriptFacts) -> bool {
+    let prompts = &facts.prompts;
+    let unanswered = usize::from(facts.turn.awaits_answer());
+    let mut newest = (unanswered..).zip(prompts.iter().rev().skip(unanswered));
+    let since = newest.find(|(_, prompt)| names_work(prompt)).map(|(at, _)| at as u64 + 1);
+    since.is_some_and(|since| {
+        let untouched = facts.tasks.untouched_since(prompts.count().saturating_sub(since));
+        untouched.len() == facts.tasks.all().len()
+    })
 }

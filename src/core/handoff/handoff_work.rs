@@ -6,6 +6,7 @@ use super::capture::EarlierHandoff;
 use super::current_request::newest_request;
 use super::recent_activity;
 use super::repeated_lines::form;
+use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 use crate::core::claude::transcript_facts::{AgentReport, ApprovedPlan, FileRead, ToolStep, TranscriptFacts};
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::text::safe_text::{cut_chars, safe_line};
@@ -115,6 +116,8 @@ pub struct PlanInHand {
     pub file: Option<String>,
     /// Whether the person has set no other work since.
     pub is_current: bool,
+    /// Whether they have said anything since.
+    pub said_since: bool,
 }
 
 /// Claude's plans.
@@ -134,13 +137,20 @@ impl HandoffPlans {
         }
     }
 
-    pub(super) fn inherit(&mut self, before: &EarlierHandoff<'_>, has_request: bool) {
+    /// Takes the plan of earlier conversations. `prompts`: those of this conversation.
+    pub(super) fn inherit(
+        &mut self,
+        before: &EarlierHandoff<'_>,
+        prompts: &[TranscriptPrompt],
+        has_request: bool,
+    ) {
         if self.approved.is_none() {
             self.approved = before.plan.map(|plan| PlanInHand {
                 text: plan.to_owned(),
                 file: None,
                 // A longer prompt may set other work, which nobody can tell: it counts as such.
                 is_current: !has_request && !before.plan_is_old,
+                said_since: before.plan_said_since || says_more(prompts.iter()),
             });
         }
     }
@@ -151,7 +161,9 @@ impl PlanInHand {
         let since = facts.prompts.count().saturating_sub(plan.after);
         let request = newest_request(facts.prompts.iter().rev());
         let is_current = request.is_none_or(|at| at as u64 >= since);
-        PlanInHand { text: plan.text.clone(), file: plan.file.clone(), is_current }
+        let prompts = facts.prompts.iter().rev().take(usize::try_from(since).unwrap_or(usize::MAX));
+        let said_since = says_more(prompts);
+        PlanInHand { text: plan.text.clone(), file: plan.file.clone(), is_current, said_since }
     }
 
     /// The plan that a call asks the person to approve.
@@ -162,8 +174,14 @@ impl PlanInHand {
             text: text.to_owned(),
             file: tool.input.plan_file.clone(),
             is_current: true,
+            said_since: false,
         })
     }
+}
+
+/// Whether the person typed something. It may take back what was agreed, in any words.
+fn says_more<'a>(mut prompts: impl Iterator<Item = &'a TranscriptPrompt>) -> bool {
+    prompts.any(|said| matches!(said.kind, PromptKind::Typed | PromptKind::Steering))
 }
 
 /// Reports of sub-agents.
@@ -176,8 +194,14 @@ pub struct HandoffReports {
 }
 
 impl HandoffReports {
-    pub(super) fn inherit(&mut self, before: &[AgentReport]) {
-        self.before = before.iter().take(REPORTS_CAP).cloned().collect();
+    /// Takes the reports of earlier conversations that none of `texts`, which Claude said in this one, sums up.
+    pub(super) fn inherit<'t>(
+        &mut self,
+        before: &[AgentReport],
+        texts: impl Iterator<Item = &'t String> + Clone,
+    ) {
+        let is_open = |report: &&AgentReport| !texts.clone().any(|text| report.is_told_in(text));
+        self.before = before.iter().filter(is_open).take(REPORTS_CAP).cloned().collect();
     }
 
     /// Reports for the next handoff that Claude has not summarized, newest first.

@@ -25,6 +25,7 @@ pub mod note;
 mod open_question;
 pub mod operation;
 pub mod pasted_text;
+pub mod prompt_sentences;
 mod recent_activity;
 pub(crate) mod repeated_lines;
 pub mod reports;

@@ -2,13 +2,13 @@
 
 use super::current_request::is_option;
 
-/// How many of the last lines may contain the question; options do not count.
-const NEAR: usize = 3;
-/// The most lines and characters of prose that may follow a question further up.
+/// What may stand below a question: so many lines of prose, and so many characters in them.
 const CLOSING: (usize, usize) = (6, 400);
+/// What quotes the words of others or names something, by its first and its last sign.
+const QUOTES: [(char, char); 6] = [('`', '`'), ('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('»', '«')];
 
-/// Whether the text ends with a question: in one of its last lines, or above a few closing lines. Options,
-/// lists and tables may follow it.
+/// Whether a text of Claude's ends with a question to the person: with the last sentence of one of its last
+/// lines. Options, lists, tables and a few closing lines may stand below it.
 pub fn asks(text: &str) -> bool {
     let mut fenced = false;
     let outside: Vec<&str> = text
@@ -20,13 +20,11 @@ pub fn asks(text: &str) -> bool {
             !fenced && !fence && !line.is_empty()
         })
         .collect();
-    let (mut looked, mut prose, mut chars) = (0, 0, 0);
+    let (mut prose, mut chars) = (0, 0);
     for line in outside.into_iter().rev() {
-        let is_near = looked < NEAR && has_question(line);
-        if is_near || ends_with_question(line) && !line.starts_with(['#', '|', '>']) {
+        if !line.starts_with(['#', '|', '>']) && ends_with_question(line) {
             return true;
         }
-        looked += usize::from(!is_option(line));
         if is_option(line) || line.starts_with(['|', '-', '*', '>']) {
             continue;
         }
@@ -38,23 +36,41 @@ pub fn asks(text: &str) -> bool {
     false
 }
 
-/// Whether the line has a question mark (`?`, full-width or Arabic) outside of a web address.
-fn has_question(line: &str) -> bool {
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        let ends = || !chars.clone().next().is_some_and(|next| next.is_alphanumeric() || next == '=');
-        if matches!(c, '？' | '؟') || c == '?' && ends() {
-            return true;
-        }
-    }
-    ends_with_question(line)
+/// Whether a line ends with a question of its own. Signs may follow it, and in a line of prose options or a
+/// remark in parentheses. Japanese can do without the mark.
+fn ends_with_question(line: &str) -> bool {
+    let line = without_quotes(line);
+    let Some((_, behind)) = line.rsplit_once(is_mark) else {
+        let line = line.trim_end_matches(|c: char| !c.is_alphanumeric());
+        return ["すか", "うか"].iter().any(|end| line.ends_with(end));
+    };
+    let behind = behind.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_'));
+    let is_remark = behind.starts_with('(') && behind.find(')').is_some_and(|at| at + 1 == behind.len());
+    let is_prose = !is_option(&line) && !line.starts_with('-');
+    !behind.contains(char::is_alphanumeric) || is_prose && (is_remark || is_option(behind))
 }
 
-/// The same at the end of a line. Japanese needs no question mark.
-fn ends_with_question(line: &str) -> bool {
-    let line = line.trim_end_matches(|c: char| c.is_whitespace() || "*_`)\"'）」』”»".contains(c));
-    line.ends_with(['?', '？', '؟'])
-        || ["すか", "うか"].iter().any(|end| line.trim_end_matches('。').ends_with(end))
+/// A mark of a question: `?`, the full-width and the Arabic one.
+fn is_mark(c: char) -> bool {
+    matches!(c, '?' | '？' | '؟')
+}
+
+/// A line with a letter for each part that stands in back-ticks or in quotes.
+fn without_quotes(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(|c: char| QUOTES.iter().any(|(open, _)| *open == c)) {
+        out.push_str(&rest[..at]);
+        let mut chars = rest[at..].chars();
+        let open = chars.next();
+        rest = chars.as_str();
+        let closes = |c: char| QUOTES.contains(&(open.unwrap_or_default(), c));
+        if let Some((_, behind)) = rest.split_once(closes) {
+            out.push('x');
+            rest = behind;
+        }
+    }
+    out + rest
 }
 
 #[cfg(test)]
@@ -62,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_at_the_end_of_a_text_are_recognized() {
+    fn a_question_is_known_at_the_end_of_a_text() {
         for text in [
             "Done. Shall I push it?",
             "Which one?\n\n- A) PostgreSQL\n- B) SQLite\n- C) DuckDB",
@@ -74,6 +90,11 @@ mod tests {
             "どちらにしますか。",
             "要不要现在部署？",
             "هل أنشره الآن؟",
+            "Which one? A) PostgreSQL, B) SQLite",
+            "Shall I push it (to `main`)? (yes / no)",
+            "Shall I call it \"gate\"? 🙂",
+            "(Shall I push it?)",
+            "It's ready, isn't it?",
         ] {
             assert!(asks(text), "{text}");
         }
@@ -83,6 +104,12 @@ mod tests {
             "",
             "Done.",
             "It is deployed: https://hd.example/a?token=list",
+            "Why was it slow? The index was missing. It is there now",
+            "The link \"Forgot your password?\" stands below the form.",
+            "All signs that the font lacks are replaced by `?`",
+            "Der Link „Passwort vergessen?“",
+            "What they ask most often:\n- When does the gate open? (14)\n- Is there a slip? (9)",
+            "1. What happened? The gate was closed.\n2. Is it open now? Yes, since noon.",
         ] {
             assert!(!asks(text), "{text}");
         }

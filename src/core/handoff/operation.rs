@@ -268,9 +268,14 @@ mod tests {
         assert_eq!(operation(&begun).readiness().word(), "partial");
         let end = json!({"type": "assistant", "message": {"id": "m2", "model": "m",
             "stop_reason": "end_turn", "content": []}});
-        let done =
-            facts(&[call("1", "Write", json!({"file_path": "/p/a.py"})), answer("1", Value::Null), end]);
+        let mut edited =
+            vec![call("1", "Write", json!({"file_path": "/p/a.py"})), answer("1", Value::Null), end];
+        let done = facts(&edited);
         assert_eq!(operation(&done).readiness().word(), "ready");
+        edited.push(json!({"type": "user", "message": {"content": "how wide is it"}}));
+        let waiting = facts(&edited);
+        assert!(!waiting.turn_ended() && operation(&waiting) == Operation::None, "that turn was over");
+        assert_eq!(at_a_boundary(&waiting), Operation::None);
         assert_eq!(operation(&TranscriptFacts::new()), Operation::None);
     }
 

@@ -1,4 +1,4 @@
-//! The words of the conversation without secrets: every prompt of the person, and Claude's last answer.
+//! The words that were said, made safe to show: every prompt of the person, and Claude's last answer.
 
 use std::collections::HashSet;
 
@@ -7,51 +7,55 @@ use unicode_width::UnicodeWidthStr;
 
 use super::capture::Capture;
 use super::continuation_prompt::without_opening;
-use super::current_request::{is_standing, request_start};
+use super::current_request::{SHORT_COLUMNS, begins_request, is_standing, may_choose, request_start};
 use super::pasted_text::{own_words, with_short_pastes};
+use super::prompt_sentences::{GIST_SENTENCE, ranked_parts};
 use crate::core::claude::prompts::{
     ALLOWED_CALL, ASKED_CAP, IMAGE_FILES, PromptKind, REFUSED_CALL, TranscriptPrompt, end_of,
 };
 use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use crate::core::time::WallTime;
 
-/// The most prompts in `state.json` for the next handoff, in bytes, beside the current request.
+/// How many bytes of prompts `state.json` passes on to the next handoff, the current request aside.
 const PASSED_BYTES: usize = 64 << 10;
-/// The bytes of a row beside its texts.
+/// What a row costs beside its texts, in bytes.
 const ROW_BYTES: usize = 64;
-/// The longest prompt there: of the newest ones, and of the older ones, in characters.
+/// How much it passes on of each of the newest and of the oldest prompts, and at first of the others, in
+/// characters.
 const PASSED_CHARS: [usize; 2] = [6000, 600];
-/// The longest prompt there that set the current work, in bytes.
+/// The most that is passed on of the prompt that set the current work, in bytes.
 const REQUEST_BYTES: usize = 256 << 10;
 /// How much of a prompt is measured, in bytes.
 const WIDEST: usize = 4096;
-/// How many times wider a prompt that prohibits or demands something may be.
-const STANDING_WORTH: usize = 4;
-/// The longest tool call that a prompt is about, in characters.
+/// How much is shown of a tool call that a prompt is about, in characters.
 const CALL_CHARS: usize = 120;
-/// How many prompts count as the newest.
+/// How many are the newest ones.
 const NEWEST: usize = 12;
+/// How many are the oldest ones: specifications and rules stand there.
+const OLDEST: usize = 6;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersonPrompt {
+    /// The prompt, its text safe.
     pub prompt: TranscriptPrompt,
-    /// Its number in this conversation, from 1; none for an earlier conversation.
+    /// Its number in this conversation, from 1; none when it is of a conversation before.
     pub number: Option<u64>,
-    /// How many times in a row it was said.
+    /// How often it was said in a row.
     pub times: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// Newest first; those of earlier conversations come last.
+    /// The person's prompts, newest first; those of the conversations before come last.
     pub prompts: Vec<PersonPrompt>,
     /// How many prompts are missing between the first and the others.
     pub dropped: u64,
+    /// What Claude said last.
     pub last_answer: String,
 }
 
 impl Words {
-    /// Redacts all words once.
+    /// Of what was captured. Everything is redacted here, once.
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
         let mut prompts: Vec<PersonPrompt> = Vec::new();
@@ -86,7 +90,7 @@ impl Words {
         }
     }
 
-    /// The file of all prompts, oldest first.
+    /// The file of all prompts, oldest first, whole.
     pub fn prompts_file(&self) -> String {
         let mut text =
             "# Every prompt of the person, oldest first, word for word (those of conversations before are \
@@ -114,58 +118,70 @@ impl Words {
         text
     }
 
-    /// The prompts for the next handoff: the current request whole, the newest ones, and as many others as
-    /// fit, see [`by_worth`].
+    /// What the next handoff is told of them: the current request whole, the newest and the oldest, and of
+    /// the others as many as there is room for, see [`by_worth`]. Where room is left, requests are passed on
+    /// at more length.
     pub fn to_pass_on(&self) -> Vec<PromptRow> {
-        let start = self.request_start();
-        let mut rows: Vec<Option<PromptRow>> = vec![None; self.prompts.len()];
-        let mut bytes = 0;
-        let all: Vec<usize> = (0..self.prompts.len()).collect();
-        for at in by_worth(&all, &self.prompts, NEWEST) {
-            let said = &self.prompts[at];
-            let text = match at {
-                _ if at == start => cut_words(&said.prompt.text, REQUEST_BYTES).to_owned(),
-                _ => {
-                    let cap = PASSED_CHARS[usize::from(at >= NEWEST)];
-                    shorten(&with_short_pastes(&said.prompt.text, cap), cap)
-                }
+        let (start, count) = (self.request_start(), self.prompts.len());
+        let mut rows: Vec<Option<PromptRow>> = vec![None; count];
+        let mut left = PASSED_BYTES;
+        let all: Vec<usize> = (0..count).collect();
+        let order = by_worth(&all, &self.prompts, NEWEST);
+        let is_at_an_end = |at: usize| at < NEWEST || at + OLDEST >= count;
+        for at in order.iter().copied() {
+            let row = match at == start {
+                true => self.row(at, None),
+                false => self.row(at, Some(PASSED_CHARS[usize::from(!is_at_an_end(at))])),
             };
-            let asked = said.prompt.asked.clone().filter(|_| at < NEWEST);
-            let beside =
-                [&asked, &said.prompt.selected].into_iter().flatten().chain(&said.prompt.image_files);
-            let size = text.len() + beside.map(String::len).sum::<usize>() + ROW_BYTES;
-            if at != start {
-                if bytes + size > PASSED_BYTES {
-                    continue;
-                }
-                bytes += size;
+            let cost = if at == start { 0 } else { row.size() };
+            if let Some(rest) = left.checked_sub(cost) {
+                (left, rows[at]) = (rest, Some(row));
             }
-            rows[at] = Some(PromptRow {
-                text,
-                kind: Some(said.prompt.kind)
-                    .filter(|kind| *kind != PromptKind::Typed)
-                    .map(|kind| word(kind).to_owned()),
-                interrupted: said.prompt.interrupted,
-                at: said.prompt.at.as_deref().and_then(WallTime::parse).map(WallTime::rfc3339_s),
-                images: said.prompt.images,
-                asked,
-                selected: said.prompt.selected.clone(),
-                image_files: said.prompt.image_files.clone(),
-            });
+        }
+        let is_cut =
+            |at: &usize| !is_at_an_end(*at) && *at != start && begins_request(&self.prompts[*at].prompt);
+        for at in order.into_iter().filter(is_cut) {
+            let Some(row) = &rows[at] else { continue };
+            let longer = self.row(at, Some(PASSED_CHARS[0]));
+            if let Some(rest) = (left + row.size()).checked_sub(longer.size()) {
+                (left, rows[at]) = (rest, Some(longer));
+            }
         }
         rows.into_iter().flatten().collect()
     }
 
-    /// The index of the prompt that set the current work.
+    /// A prompt as it is passed on: at most `cap` characters, or the one that set the current work.
+    fn row(&self, at: usize, cap: Option<usize>) -> PromptRow {
+        let prompt = &self.prompts[at].prompt;
+        let is_answer = prompt.kind == PromptKind::Answer;
+        PromptRow {
+            text: match cap {
+                None => cut_words(&prompt.text, REQUEST_BYTES).to_owned(),
+                Some(cap) => shorten(&with_short_pastes(&prompt.text, cap), cap),
+            },
+            kind: Some(prompt.kind)
+                .filter(|kind| *kind != PromptKind::Typed)
+                .map(|kind| word(kind).to_owned()),
+            interrupted: prompt.interrupted,
+            at: prompt.at.as_deref().and_then(WallTime::parse).map(WallTime::rfc3339_s),
+            images: prompt.images,
+            asked: prompt.asked.clone().filter(|_| at < NEWEST || is_answer || may_choose(prompt)),
+            selected: prompt.selected.clone(),
+            image_files: prompt.image_files.clone(),
+        }
+    }
+
+    /// Which of the prompts set the current work.
     pub fn request_start(&self) -> usize {
         request_start(self.prompts.iter().map(|said| &said.prompt))
     }
 }
 
-/// Indices of prompts, newest first, in the order in which they are kept when not all fit: `ends` of the
-/// newest and of the oldest, then the shortest, newer ones first, repeated ones last. Rules and corrections
-/// are short in every language, and tasks are long. A prompt whose own words prohibit or demand something may
-/// be longer.
+/// Places of prompts, newest first, in the order in which they are kept where there is no room for all:
+/// `ends` of the newest and as many of the oldest, then the shortest, the newer of two first, what was said
+/// again last. Rules, corrections and what takes a rule back are short in every language, and tasks are long.
+/// Of a long one the shortest sentence counts that prohibits or demands something, or its beginning and the
+/// shortest one with a number.
 pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<usize> {
     let count = places.len();
     let from_both = (0..count).map(|n| if n % 2 == 0 { n / 2 } else { count - 1 - n / 2 });
@@ -176,9 +192,7 @@ pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<
         .iter()
         .map(|at| {
             let text = &*prompts[*at].prompt.text;
-            let width = cut_bytes(text, WIDEST).width();
-            let worth = if is_standing(&own_words(text)) { STANDING_WORTH } else { 1 };
-            (!said.insert(text), width / worth, *at)
+            (!said.insert(text), shown_width(text), *at)
         })
         .collect();
     between.sort_unstable();
@@ -186,13 +200,30 @@ pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<
     order
 }
 
-/// The tool call that a prompt is about: the person refused or allowed it with these words.
+/// How wide what is shown at least of a prompt is, in columns.
+fn shown_width(text: &str) -> usize {
+    let width = cut_bytes(text, WIDEST).width();
+    if width <= SHORT_COLUMNS {
+        return width;
+    }
+    let own = own_words(text);
+    // A rule counts by itself, what has a number with the beginning that it needs.
+    let beginning = |part: &str| match is_standing(part) {
+        true => Some(0),
+        false => part.contains(|c: char| c.is_numeric()).then_some(1),
+    };
+    let parts = ranked_parts(cut_bytes(&own, WIDEST), GIST_SENTENCE, beginning);
+    let shown = parts.into_iter().map(|(rank, part)| usize::from(rank) * SHORT_COLUMNS + part.width()).min();
+    shown.map_or(width, |shown| width.min(shown))
+}
+
+/// The tool call that a prompt is about: it was said when the person refused or allowed the call.
 pub fn call_of(said: &PersonPrompt) -> Option<&str> {
     let asked = said.prompt.asked.as_deref()?;
     [REFUSED_CALL, ALLOWED_CALL].iter().find_map(|begin| asked.strip_prefix(begin)?.strip_suffix(')'))
 }
 
-/// The call on one line; a command without its tool.
+/// The same in words: a command without the tool that runs it, on one line.
 fn call_words(said: &PersonPrompt) -> String {
     match call_of(said) {
         None => "a tool call".to_owned(),
@@ -205,7 +236,7 @@ fn call_words(said: &PersonPrompt) -> String {
     }
 }
 
-/// Labels that explain a prompt.
+/// What is to be known of a prompt beside its text.
 pub fn labels(said: &PersonPrompt) -> Vec<String> {
     let mut labels = Vec::new();
     match said.prompt.kind {
@@ -213,8 +244,9 @@ pub fn labels(said: &PersonPrompt) -> Vec<String> {
         PromptKind::Steering => labels.push("typed while you worked".to_owned()),
         PromptKind::Refusal => labels.push(format!("said when they refused {}", call_words(said))),
         PromptKind::Approval => labels.push(format!("said when they allowed {}", call_words(said))),
-        PromptKind::Answer => labels.push("written as an answer".to_owned()),
+        PromptKind::Answer => labels.push("as an answer".to_owned()),
         PromptKind::Memory => labels.push("for your memory: it holds for all work".to_owned()),
+        PromptKind::Compact => labels.push("said for the summary of a compaction".to_owned()),
     }
     if said.prompt.interrupted {
         labels.push("interrupted by the person before you had finished".to_owned());
@@ -237,7 +269,7 @@ pub fn labels(said: &PersonPrompt) -> Vec<String> {
     labels
 }
 
-/// The beginning and the end of a text that is longer than `cap` characters.
+/// Beginning and end of a text that is longer than `cap` characters.
 pub fn shorten(text: &str, cap: usize) -> String {
     if text.chars().nth(cap).is_none() {
         return text.to_owned();
@@ -256,10 +288,11 @@ fn word(kind: PromptKind) -> &'static str {
         PromptKind::Approval => "approval",
         PromptKind::Answer => "answer",
         PromptKind::Memory => "memory",
+        PromptKind::Compact => "compact",
     }
 }
 
-/// The day of a prompt; empty if it is unknown.
+/// The day on which a prompt was said; empty when it is not known.
 pub fn day(said: &PersonPrompt) -> String {
     said.prompt.at.as_deref().and_then(WallTime::parse).map_or_else(String::new, WallTime::day)
 }
@@ -267,29 +300,38 @@ pub fn day(said: &PersonPrompt) -> String {
 /// A prompt in `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptRow {
-    /// Shortened if it is long.
+    /// The text, shortened where it is long.
     pub text: String,
-    /// `steering`, `refusal`, `approval`, `answer` or `memory`; absent for a typed prompt.
+    /// `steering`, `refusal`, `approval`, `answer`, `memory` or `compact`; absent when it was typed as a
+    /// prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The person stopped Claude before it had finished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// RFC 3339.
+    /// When, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// The number of its images.
+    /// Images that came with it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub images: usize,
-    /// The text that it may answer.
+    /// What it may answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
-    /// The selection in the person's editor.
+    /// What was selected in the person's editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selected: Option<String>,
-    /// The files of its images, if Claude named them.
+    /// The files of its images, where Claude named them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub image_files: Vec<String>,
+}
+
+impl PromptRow {
+    /// What it costs, in bytes.
+    fn size(&self) -> usize {
+        let beside = [&self.asked, &self.selected].into_iter().flatten().chain(&self.image_files);
+        self.text.len() + beside.map(String::len).sum::<usize>() + ROW_BYTES
+    }
 }
 
 fn is_zero(count: &usize) -> bool {
@@ -297,6 +339,7 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl PromptRow {
+    /// The prompt again.
     pub fn prompt(&self) -> TranscriptPrompt {
         let kind = match self.kind.as_deref() {
             Some("steering") => PromptKind::Steering,
@@ -304,6 +347,7 @@ impl PromptRow {
             Some("approval") => PromptKind::Approval,
             Some("answer") => PromptKind::Answer,
             Some("memory") => PromptKind::Memory,
+            Some("compact") => PromptKind::Compact,
             _ => PromptKind::Typed,
         };
         let asked = self.asked.as_deref().map(|asked| cut_words(asked, ASKED_CAP).to_owned());
@@ -366,9 +410,37 @@ mod tests {
     }
 
     #[test]
+    fn specifications_are_passed_on_at_length() {
+        let specification =
+            |name: &str| format!("{name}: {}", "a berth has a length in cm, never in feet; ".repeat(60));
+        let mut of = capture("g");
+        of.prompts.here = (0..60).map(|n| prompt(&format!("request {n}"))).collect();
+        of.prompts.here[2].text = specification("first");
+        of.prompts.here[30].text = specification("middle");
+        of.prompts.here[59].text =
+            "the newest request is longer than one line of a terminal, so that it stands alone".into();
+        let rows = Words::of(&of).to_pass_on();
+        for at in [2, 30] {
+            assert!(rows.iter().any(|row| row.text == of.prompts.here[at].text.trim()), "{at}");
+        }
+        (10..50).for_each(|at| of.prompts.here[at].text = specification(&format!("other {at}")));
+        let rows = Words::of(&of).to_pass_on();
+        assert!(rows.iter().map(PromptRow::size).sum::<usize>() <= PASSED_BYTES + rows[0].size());
+        assert!(
+            rows.iter().any(|row| row.text == of.prompts.here[2].text.trim()) && rows.len() > 40,
+            "{}",
+            rows.len()
+        );
+    }
+
+    #[test]
     fn between_the_ends_the_shortest_words_are_kept_first() {
         let mut of = capture("g");
-        let task = |n| format!("rename helper{n} to something that says what it does, it is a leftover");
+        let task = |n| {
+            format!(
+                "rename helper{n} to something that says what it does, it is a leftover of the old roster"
+            )
+        };
         of.prompts.here = (0..100).map(|n| prompt(&task(n))).collect();
         for (at, text) in [
             (30, "Never push to origin from here, I do that myself, and not before the review is done."),
@@ -387,7 +459,7 @@ mod tests {
         assert_eq!(texts.len(), all.len());
         assert!(texts[..12].iter().all(|text| text.starts_with("rename")));
         assert_eq!(texts[12], "ok");
-        for (place, begin) in [(13, "you may push"), (14, "\u{5225}"), (15, "Never push"), (97, "rename")] {
+        for (place, begin) in [(13, "\u{5225}"), (14, "you may push"), (15, "Never push"), (97, "rename")] {
             assert!(texts[place].starts_with(begin), "{place}: {}", texts[place]);
         }
         assert!(texts[texts.len() - 1].starts_with("read it"), "a rule in a paste is nobody's");

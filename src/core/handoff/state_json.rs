@@ -11,7 +11,8 @@ use super::sections::next_steps;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{AFTER_CAP, Task, TaskStatus};
 use crate::core::claude::transcript_facts::{
-    AgentReport, AnsweredQuestion, DETACHED_CAP, DetachedCommand, EarlierAnswer, Exchange, TranscriptSpeaker,
+    AgentReport, AnsweredQuestion, DETACHED_CAP, DetachedCommand, EarlierAnswer, Exchange, StatedDecision,
+    TranscriptSpeaker,
 };
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
@@ -205,6 +206,9 @@ pub struct HandoffState {
     /// The person has said more than a line since the approval.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plan_is_old: bool,
+    /// The person has said anything since the approval.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plan_said_since: bool,
     /// Longer answers that the person answered in a few words, newest first, at most 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreed: Vec<AgreedAnswer>,
@@ -217,6 +221,9 @@ pub struct HandoffState {
     /// Reports that Claude has not summarized, newest first, at most 6.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<ReportRow>,
+    /// What Claude promised last, newest first, the conversations before included, at most 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub promises: Vec<PromiseRow>,
     /// The checkpoint of the second source document.
     #[serde(default)]
     pub checkpoint: HandoffCheckpoint,
@@ -226,6 +233,17 @@ pub struct HandoffState {
     pub left_running: Vec<LeftRunning>,
 }
 
+/// Something that Claude promised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromiseRow {
+    /// The sentence.
+    pub text: String,
+    /// What the person said next, where that is one short line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<String>,
+}
+
+/// A command that the shell left running.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftRunning {
     pub command: String,
@@ -351,6 +369,8 @@ impl HandoffState {
             question: row.question.clone(),
             answer: row.answer.clone(),
         };
+        let promised =
+            |row: &PromiseRow| StatedDecision::promise(line(&row.text), row.reply.as_deref().map(line));
         let all = self.context.recent_decisions.iter().chain(&self.older_decisions);
         let decisions: Vec<AnsweredQuestion> = all.map(decided).collect();
         let prompts: Vec<TranscriptPrompt> =
@@ -376,10 +396,12 @@ impl HandoffState {
             decisions: &decisions,
             plan: self.plan.as_deref(),
             plan_is_old: self.plan_is_old,
+            plan_said_since: self.plan_said_since,
             agreed: &self.agreed,
             summary: self.summary_before.as_deref(),
             steps: &self.steps_before,
             reports: &self.reports.iter().map(ReportRow::report).collect::<Vec<_>>(),
+            promises: &self.promises.iter().take(LISTED).map(promised).collect::<Vec<_>>(),
         });
         let is_new = |row: &&LeftRunning| !next.detached.iter().any(|one| one.command == row.command);
         let before: Vec<DetachedCommand> =
@@ -444,11 +466,15 @@ impl HandoffState {
                 .collect(),
             plan: capture.plans.approved.as_ref().map(|plan| long(&plan.text)),
             plan_is_old: capture.plans.approved.as_ref().is_some_and(|plan| !plan.is_current),
+            plan_said_since: capture.plans.approved.as_ref().is_some_and(|plan| plan.said_since),
             agreed: (capture.answers.agreed.iter())
                 .map(|one| AgreedAnswer { reply: line(&one.reply), text: long(&one.text) })
                 .collect(),
             summary_before: capture.summary_before.as_deref().map(long),
             reports: capture.reports.to_pass_on().map(ReportRow::of).collect(),
+            promises: (capture.answers.promises())
+                .map(|one| PromiseRow { text: line(&one.text), reply: one.reply.as_deref().map(line) })
+                .collect(),
             steps_before: capture.steps.to_pass_on().iter().map(|step| line(step)).collect(),
             checkpoint: HandoffCheckpoint::of(capture),
             transcript: TranscriptCopy::Pending,

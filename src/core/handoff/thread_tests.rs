@@ -1,5 +1,5 @@
-//! The thread of a conversation over a hand-over: agreed answers, findings in the middle of a turn, open
-//! questions, corrections, and facts that are on no line of the transcript.
+//! The thread of a conversation over a hand-over: what the person agreed to, what was found out in the middle
+//! of a turn, questions that wait, corrections, and what stands in no line.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::safe_prompts::Words;
 use super::state_json::HandoffState;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 
-/// A conversation whose lines refer to the line before them, as Claude's do.
+/// A conversation whose lines name the line before them, as Claude's do.
 #[derive(Default)]
 struct Talk(Vec<Value>);
 
@@ -41,7 +41,7 @@ impl Talk {
         self.says("tool_use", text)
     }
 
-    /// A tool call and its result.
+    /// A tool call and its answer.
     fn calls(self, name: &str, input: Value, text: &str, is_error: bool) -> Self {
         let id = format!("t{}", self.0.len());
         let call = json!({"type": "tool_use", "id": id, "name": name, "input": input});
@@ -62,12 +62,12 @@ impl Talk {
     }
 }
 
-fn brief_text(capture: &Capture) -> String {
+fn shown(capture: &Capture) -> String {
     let places = BriefFiles::of(capture, "/r", &capture.id(), true);
     brief(capture, &Words::of(capture), &places, Budget::default())
 }
 
-/// The next conversation's capture, which inherits from the one before.
+/// The next conversation's capture, with what the one before passes on.
 fn after(before: &Capture, talk: &Talk) -> Capture {
     let mut next = talk.capture();
     HandoffState::of(before).pass_on(&mut next);
@@ -91,18 +91,18 @@ fn what_the_person_agreed_to_is_told_whole_until_other_work_is_set() {
     let talk =
         Talk::default().person(TASK).claude(&proposal()).person("ok do it").midway("I begin with part-1.");
     let first = talk.capture();
-    let text = brief_text(&first);
+    let text = shown(&first);
     assert!(text.contains("[to this the person said \"ok do it\"]"), "{text}");
     assert!(text.contains("\nStep 5: move the loading of part-5 behind"), "{text}");
     let second = after(&first, &Talk::default().person("go on"));
-    assert!(brief_text(&second).contains("\nStep 5: move"), "{}", brief_text(&second));
+    assert!(shown(&second).contains("\nStep 5: move"), "{}", shown(&second));
     let other =
         "now write the notes of the release, with everything that the port has to know about it, in Polish";
     let third = after(&second, &Talk::default().person(other));
-    assert_eq!(third.answers.agreed, [], "{}", brief_text(&third));
-    // "do it" may be the first prompt of the next conversation.
+    assert_eq!(third.answers.agreed, [], "{}", shown(&third));
+    // "do it" may be the first thing that is said in the next conversation.
     let asked = Talk::default().person(TASK).claude(&proposal()).capture();
-    let next = brief_text(&after(&asked, &Talk::default().person("yes, all but 4").midway("I begin.")));
+    let next = shown(&after(&asked, &Talk::default().person("yes, all but 4").midway("I begin.")));
     assert!(next.contains("[to this the person said \"yes, all but 4\"]"), "{next}");
     assert!(next.contains("\nStep 5: move the loading of part-5"), "{next}");
 }
@@ -118,10 +118,10 @@ fn what_was_found_in_a_turn_that_is_not_over_is_told_here_and_in_the_next() {
     }
     let first = talk.capture();
     let told = |text: &str| text.matches("so it is not the pool in").count();
-    assert!(told(&brief_text(&first)) >= 25, "{}", brief_text(&first));
+    assert!(told(&shown(&first)) >= 25, "{}", shown(&first));
     let second = after(&first, &Talk::default());
-    assert!(told(&brief_text(&second)) >= 10, "{}", brief_text(&second));
-    // An answer contains the findings of its turn.
+    assert!(told(&shown(&second)) >= 10, "{}", shown(&second));
+    // An answer says what its turn has found.
     let over = talk.claude("It is the pool.").person("and now?").capture();
     assert_eq!(over.answers.findings, Vec::<String>::new());
 }
@@ -135,11 +135,11 @@ fn a_question_that_a_report_follows_still_waits_for_its_answer() {
         .claude("Shall the templates live in the repository or in the bucket?")
         .person(report)
         .claude("The agent is back; nothing that changes the picture.");
-    let text = brief_text(&talk.capture());
+    let text = shown(&talk.capture());
     assert!(text.contains("You had asked this and have no answer yet"), "{text}");
     let answered =
         talk.person("in the bucket").claude("Done: they are in the bucket now, all twelve of them.");
-    assert!(!brief_text(&answered.capture()).contains("have no answer yet"));
+    assert!(!shown(&answered.capture()).contains("have no answer yet"));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_correction_of_any_length_does_not_set_other_work() {
     let correction =
         "no, not with xarray, it pulls in half of the internet. use the netCDF4 package that we have already";
     let stop = "[Request interrupted by user]";
-    let text = brief_text(
+    let text = shown(
         &Talk::default().person(TASK).midway("I use xarray.").person(stop).person(correction).capture(),
     );
     let request = text.split("## ").find(|part| part.starts_with("Request\n")).unwrap();
@@ -166,7 +166,7 @@ fn rules_of_a_long_prompt_are_not_what_many_short_tasks_cost() {
         );
         talk = talk.person(&task).claude(&format!("The page of berth {n} is there."));
     }
-    let text = brief_text(&talk.capture());
+    let text = shown(&talk.capture());
     let kept = rules.iter().filter(|rule| text.contains(rule.as_str())).count();
     assert!(kept >= 9, "{kept} of 12\n{text}");
 }
@@ -180,10 +180,10 @@ fn a_summary_of_what_stands_in_no_line_is_told_and_passed_on() {
         .person("now the second page")
         .claude("The page is there, with 3 tables.");
     let first = fork.capture();
-    assert!(brief_text(&first).contains("Never log the credential id."), "{}", brief_text(&first));
-    assert!(brief_text(&after(&first, &Talk::default())).contains("Never log the credential id."));
+    assert!(shown(&first).contains("Never log the credential id."), "{}", shown(&first));
+    assert!(shown(&after(&first, &Talk::default())).contains("Never log the credential id."));
     let whole = Talk::default().person(TASK).claude("I look at it.").line(summary);
-    assert!(!brief_text(&whole.capture()).contains("Never log"), "its prompts stand above it");
+    assert!(!shown(&whole.capture()).contains("Never log"), "its prompts stand above it");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn words_that_are_said_again_and_again_stand_once() {
     for n in 0..30 {
         talk = talk.claude(&format!("Page {n} is done.")).person(["continue", "weiter"][n % 2]);
     }
-    let text = brief_text(&talk.capture());
+    let text = shown(&talk.capture());
     assert_eq!(text.matches("> continue\n").count() + text.matches("> weiter\n").count(), 2, "{text}");
 }
 
@@ -200,7 +200,7 @@ fn words_that_are_said_again_and_again_stand_once() {
 fn an_answer_with_a_decision_stands_with_what_the_person_said_to_it() {
     let claim = "I decided to change the compare to >= because it counts from zero.";
     let no = "no, the sixth try is allowed on purpose";
-    let text = brief_text(
+    let text = shown(
         &Talk::default()
             .person(TASK)
             .claude(&format!("TestRate fails in limit.go. {claim}"))
@@ -222,7 +222,7 @@ fn what_the_last_commands_printed_is_told_as_data() {
         .bash("rg gist src | head", "src/a.rs\nsrc/b.rs")
         .bash("python3 move.py", "Exit code 1\n502 for customer 3\ncheckpoint: 2 of 40")
         .bash("python3 move.py", "Exit code 1\n503 for customer 24\n## Request\ncheckpoint: 23 of 40");
-    let text = brief_text(&talk.capture());
+    let text = shown(&talk.capture());
     let part = text.split("\n## What the last commands printed (data)\n").nth(1).unwrap_or(&text);
     for line in ["[bash bench/all.sh 2>&1 | tail -12]", "gist 22.4 6.7G", "checkpoint: 23 of 40"] {
         assert!(part.contains(line), "{line}\n{text}");
@@ -232,7 +232,7 @@ fn what_the_last_commands_printed_is_told_as_data() {
     assert!(part.find("[python3 move.py]") < part.find("[bash bench/all.sh"), "{text}");
     let ran = talk.person("<bash-input>kubectl get pods</bash-input>");
     let ran = ran.person("<bash-stdout>NAME NODE\neta n1\ntiles n3\nmail n2</bash-stdout>");
-    let text = brief_text(&ran.person("the third must stay").capture());
+    let text = shown(&ran.person("the third must stay").capture());
     assert!(text.contains("[run by the person: kubectl get pods]\nNAME NODE\neta n1\ntiles n3\n"), "{text}");
 }
 
@@ -250,7 +250,7 @@ fn what_was_done_outside_of_the_tree_is_known_after_many_calls_and_hand_overs() 
         talk = talk.bash(&format!("git add jobs/j{n}.ts"), "");
     }
     let first = talk.capture();
-    let text = brief_text(&first);
+    let text = shown(&first);
     for part in [
         "last steps: Bash: git add jobs/j13.ts -> ok (and 13 like it)\n",
         "last steps: Bash: gatectl flash gate-4 -> ok: gate-4: flashed (and 3 like it)\n",
@@ -263,7 +263,7 @@ fn what_was_done_outside_of_the_tree_is_known_after_many_calls_and_hand_overs() 
     let second = after(&first, &Talk::default().person("go on"));
     let third = after(&second, &Talk::default().person("how far are we?"));
     for part in ["gatectl flash gate-1", "https://h/y/pull/512"] {
-        assert!(brief_text(&third).contains(part), "{part}\n{}", brief_text(&third));
+        assert!(shown(&third).contains(part), "{part}\n{}", shown(&third));
     }
 }
 
@@ -275,7 +275,7 @@ fn of_a_long_answer_that_the_person_agreed_to_each_point_is_told() {
     let report = format!("# Audit\n\n{}Order: 7, 1, 3.", (1..=8).map(point).collect::<String>());
     assert!(report.len() > 9000);
     let talk = Talk::default().person(TASK).claude(&report).person("7 and 4 now").midway("I begin with 7.");
-    let text = brief_text(&talk.capture());
+    let text = shown(&talk.capture());
     for part in ["Finding 4 is in", "Finding 7 is in", "Order: 7, 1, 3.", "(shortened; whole in agreed.md)"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -304,7 +304,7 @@ fn short_answers_that_say_something_are_told_behind_the_others_and_passed_on() {
             .person("next");
     }
     let first = talk.capture();
-    for text in [brief_text(&first), brief_text(&after(&first, &Talk::default().person("number 12")))] {
+    for text in [shown(&first), shown(&after(&first, &Talk::default().person("number 12")))] {
         for part in [
             "Pushed to fix/quay.",
             "1: CSP, report only.",
@@ -324,7 +324,7 @@ fn checks_of_one_form_that_passed_are_told_once() {
     for n in 0..12 {
         talk = talk.bash(&format!("ruff check app/m{n}.py"), "All checks passed!");
     }
-    let text = brief_text(&talk.capture());
+    let text = shown(&talk.capture());
     assert!(text.contains("2212 passed") && text.matches("ruff check").count() == 1, "{text}");
     assert!(text.contains(" (11 more like it passed)\n"), "{text}");
 }
@@ -332,9 +332,9 @@ fn checks_of_one_form_that_passed_are_told_once() {
 #[test]
 fn the_sentence_that_begins_after_a_hand_over_is_nobodys_last_words() {
     let opening = "Continuing from handoff HO-20261120-142950-c74cc080.";
-    let text = brief_text(&Talk::default().claude(opening).person("how far are we?").capture());
+    let text = shown(&Talk::default().claude(opening).person("how far are we?").capture());
     assert!(!text.contains("Your last words") && !text.contains("after your last words"), "{text}");
-    let more = brief_text(&Talk::default().claude(&format!("{opening} The cache never shrinks.")).capture());
+    let more = shown(&Talk::default().claude(&format!("{opening} The cache never shrinks.")).capture());
     assert!(more.contains("\n```text\nThe cache never shrinks.\n```\n"), "{more}");
 }
 
@@ -346,16 +346,38 @@ fn reports_that_are_not_summed_up_are_told_however_many_and_passed_on() {
         talk = talk.calls("Task", json!({"description": format!("port {n}")}), &text, false);
     }
     let first = talk.capture();
-    let text = brief_text(&first);
+    let text = shown(&first);
     for n in 0..16 {
         assert!(text.contains(&format!("Port {n}: form PAF-{n}00.")), "{n}\n{text}");
     }
     let second = after(&first, &Talk::default().person("go on"));
-    let third = brief_text(&after(&second, &Talk::default().person("one paragraph, please")));
+    let third = shown(&after(&second, &Talk::default().person("one paragraph, please")));
     assert!(third.contains("Port 15: form PAF-1500.") && third.contains("Port 10: form"), "{third}");
-    let told = Talk::default().person("go on").claude(&proposal());
-    let next = after(&after(&first, &told), &Talk::default().person("fine"));
-    assert_eq!(next.reports.before, [], "what Claude says of them stands in its answer");
+    let told = |text: &str| {
+        let told = Talk::default().person("go on").claude(text);
+        after(&after(&first, &told), &Talk::default().person("fine")).reports.before.len()
+    };
+    assert_eq!(told(&proposal()), 6, "Claude has said something at length about other things");
+    let forms: String = (0..16).map(|n| format!(" PAF-{n}00")).collect();
+    assert_eq!(told(&(proposal() + &forms)), 0, "what Claude says of them stands in its answer");
+}
+
+#[test]
+fn numbers_of_lines_say_what_a_long_prompt_is_about() {
+    let finding = |n: usize| {
+        format!("{n}. form {}: the field is too short for the names of the boats, all of them\n", 7 * n)
+    };
+    let list = format!("60 findings:\n{}", (1..=60).map(finding).collect::<String>());
+    let talk = |asked: &str| {
+        Talk::default().person("audit the forms").claude(&list).person(asked).claude("I begin.").capture()
+    };
+    let asked =
+        "do 23, 31 and 38 now because those three forms are printed tomorrow for the pilots of the port";
+    let agreed = talk(asked).answers.agreed;
+    assert!(agreed.len() == 1 && agreed[0].text.contains(&finding(31)), "{agreed:?}");
+    assert_eq!(talk(&asked.replace("23, 31 and 38", "three in 2")).answers.agreed, []);
+    let newest = talk("thanks").answers.earlier;
+    assert!(newest[0].text.contains(&finding(31)), "the newest answers are whole");
 }
 
 #[test]
@@ -374,8 +396,8 @@ fn a_to_do_that_waits_for_others_says_so() {
         )
         .calls("TaskUpdate", json!({"taskId": "1", "status": "completed"}), "Updated task #1 status", false)
         .capture();
-    assert!(brief_text(&first).contains("- to do: #3 part 3 (after #2)\n"), "{}", brief_text(&first));
-    let second = brief_text(&after(&first, &Talk::default()));
+    assert!(shown(&first).contains("- to do: #3 part 3 (after #2)\n"), "{}", shown(&first));
+    let second = shown(&after(&first, &Talk::default()));
     assert!(second.contains("#3 part 3 (after #2)\n"), "{second}");
 }
 
@@ -390,13 +412,13 @@ fn what_failed_in_the_background_and_nobody_looked_at_comes_next() {
         .calls("Bash", json!({"command": "python3 load.py", "run_in_background": true}), started, false)
         .person(told);
     let next = |talk: &Talk| {
-        let text = brief_text(&talk.capture());
+        let text = shown(&talk.capture());
         let part = text.split("\n## ").find(|part| part.starts_with("Next\n")).unwrap_or_default().to_owned();
         part.contains("this failed, and you have not looked at it: python3 load.py: failed with exit code 3")
     };
-    assert!(next(&talk), "{}", brief_text(&talk.capture()));
+    assert!(next(&talk), "{}", shown(&talk.capture()));
     let looked = talk.calls("Read", json!({"file_path": "/run/b1.output"}), "x", false);
-    assert!(!next(&looked), "{}", brief_text(&looked.capture()));
+    assert!(!next(&looked), "{}", shown(&looked.capture()));
 }
 
 #[test]
@@ -408,14 +430,14 @@ fn a_step_says_once_that_it_failed_and_a_decision_of_the_last_words_stands_there
         .bash("/home/u/proj/load.sh", "Exit code 1\nno such host")
         .bash("python3 big.py", "Exit code 137\nKilled")
         .claude(&format!("The load fails. {claim}"));
-    let text = brief_text(&talk.capture());
+    let text = shown(&talk.capture());
     assert!(text.contains("last steps: Edit: CODEOWNERS -> failed: File is read-only\n"), "{text}");
     assert!(text.contains("last steps: Bash: /home/u/proj/load.sh -> failed: no such host\n"), "{text}");
     assert!(text.contains("last steps: Bash: python3 big.py -> failed: Exit code 137: Killed\n"), "{text}");
     assert_eq!(text.matches(claim).count(), 1, "{text}");
 }
 
-/// The offset of a text in another one.
+/// The place of a text in another one.
 fn place(text: &str, part: &str) -> usize {
     text.find(part).unwrap_or_else(|| panic!("{part} is missing: {text}"))
 }
@@ -428,7 +450,7 @@ fn what_a_servers_tool_was_called_with_is_told_without_its_secrets() {
             json!({"to": ship, "token": "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB", "content": "gate 4"});
         talk = talk.calls("mcp__gateway__send", input, "ok", false);
     }
-    let text = brief_text(&talk.capture());
+    let text = shown(&talk.capture());
     for ship in ["MV Astrid", "MV Izar", "MV Orion"] {
         assert!(text.contains(&format!("\"to\": \"{ship}\"")), "{ship}\n{text}");
     }
@@ -444,16 +466,16 @@ fn what_was_found_in_a_turn_that_is_over_is_told_behind_the_answers_and_passed_o
         talk = talk.person("next").claude(&format!("Alarm {n} is fixed in the gateway."));
     }
     let first = talk.person(TASK).capture();
-    let text = brief_text(&first);
+    let text = shown(&first);
     assert!(place(&text, "Alarm 10 is fixed") < place(&text, found), "{text}");
     assert!(!text.contains("Let me look at the callers."), "{text}");
     assert!(super::document::Document::of(&first).render().contains(found));
     let second = after(&first, &Talk::default().person(TASK));
-    assert!(brief_text(&after(&second, &Talk::default().person("go on"))).contains(found));
-    // Findings in the last turn of a conversation are treated alike.
+    assert!(shown(&after(&second, &Talk::default().person("go on"))).contains(found));
+    // What was found in the last turn of a conversation is no different.
     let last = Talk::default().person(TASK).midway(found).claude("Two causes are found.").capture();
     let second = after(&last, &Talk::default().person(TASK).claude("Both are mended."));
-    assert!(brief_text(&after(&second, &Talk::default().person("go on"))).contains(found));
+    assert!(shown(&after(&second, &Talk::default().person("go on"))).contains(found));
 }
 
 #[test]
@@ -467,14 +489,14 @@ fn of_a_long_turn_the_texts_that_differ_stay() {
 }
 
 #[test]
-fn an_answer_with_a_number_comes_before_one_without() {
+fn an_answer_with_a_number_stays_longer_than_one_without() {
     let mut talk = Talk::default().person("count them, one after the other");
     talk = talk.claude("4812 rows have no owner.").person("next");
-    for part in ["billing", "the mailer", "the gate", "the crane", "the yard", "the berth"] {
+    for part in ('a'..='z').flat_map(|one| ('a'..='b').map(move |two| format!("{one}{two}"))) {
         talk = talk.claude(&format!("Done; {part} needed a small change as well.")).person("next");
     }
-    let text = brief_text(&talk.capture());
-    assert!(place(&text, "4812 rows") < place(&text, "Done; billing needed"), "{text}");
+    let text = shown(&talk.capture());
+    assert!(text.contains("4812 rows"), "{text}");
 }
 
 #[test]
@@ -484,8 +506,41 @@ fn a_promise_comes_before_reasons() {
     for n in 0..8 {
         talk = talk.person("next").claude(&format!("Bill {n} has grown because nobody looks at it."));
     }
-    let text = brief_text(&talk.person("next").capture());
-    assert!(place(&text, "you said: I will switch job1234") < place(&text, "you said: Bill 7"), "{text}");
+    let text = shown(&talk.person("next").capture());
+    assert!(place(&text, "you said: I will switch job1234") < place(&text, "Bill 6 has grown"), "{text}");
+    assert!(!text.contains("you said: Bill"), "the answer is told: {text}");
+}
+
+#[test]
+fn a_promise_stands_with_what_was_said_later_and_is_known_two_conversations_later() {
+    let promise = "I have stopped job j2986 for now and will start it again when Ylva has gone home.";
+    let first = Talk::default().person(TASK).claude(promise).person("and now the list").capture();
+    let second = after(&first, &Talk::default().person("the next one").claude("It is done as you said."));
+    let again = "Job j2986 runs again since noon. The log has nothing odd.";
+    let talk = Talk::default().person("the next one").claude("It is as wide as the other ones now.");
+    let third = after(&second, &talk.person("and the log"));
+    assert!(shown(&third).contains(&format!("- you said: {promise} ")), "{}", shown(&third));
+    let talk = Talk::default().person(TASK).claude(promise).person("Ylva has gone").claude(again);
+    let text = shown(&talk.person("and now the list").capture());
+    let line = format!(
+        "- you said: {promise} Then the person said: \"Ylva has gone\" Later you said: \"Job j2986 runs again \
+         since noon.\"\n"
+    );
+    assert!(text.contains(&line), "{text}");
+}
+
+#[test]
+fn what_was_chosen_is_one_of_the_persons_prompts_in_its_place() {
+    let options = json!([{"label": "None"}, {"label": "One"}]);
+    let input = json!({"questions": [{"question": "Which mails?", "options": options}]});
+    let mut talk = Talk::default().person("no mails to guests at all").claude("Good.").person(TASK);
+    talk = talk.calls("AskUserQuestion", input, "ok", false);
+    talk.0.last_mut().unwrap()["toolUseResult"] =
+        json!({"questions": [], "answers": {"Which mails?": "One"}});
+    let text = shown(&talk.person("and now the list").capture());
+    let chosen = "(as an answer, after your words \"Which mails?\")\n> One\n";
+    assert!(place(&text, chosen) < place(&text, "> no mails to guests at all"), "{text}");
+    assert!(!text.contains("the person answered"), "{text}");
 }
 
 #[test]
@@ -494,7 +549,7 @@ fn an_answer_that_is_said_again_stands_with_each_prompt() {
     let talk =
         Talk::default().person("add the field draught").claude(done).person("what is the largest one?");
     let talk = talk.claude("The largest draught is 15.2 m.").person("add the field flag").claude(done);
-    let text = brief_text(&talk.person("now the form").midway("The form has four fields.").capture());
+    let text = shown(&talk.person("now the form").midway("The form has four fields.").capture());
     assert_eq!(text.matches("15.2 m").count(), 1, "{text}");
     assert!(place(&text, "- to \"add the field flag\": Done") < place(&text, "15.2 m"), "{text}");
 }
@@ -510,7 +565,7 @@ fn what_many_commands_and_pages_said_is_told_and_no_refusal() {
     let mut capture = talk.bash("rm -r build", refused).capture();
     capture.steps.here.last_mut().unwrap().step.outcome =
         crate::core::claude::transcript_facts::ToolOutcome::Refused;
-    let text = brief_text(&capture);
+    let text = shown(&capture);
     for port in ["hamburg", "riga", "bergen"] {
         assert!(
             text.contains(&format!("[https://{port}.example/fees]\n# {port}\nquay fee\n")),
@@ -524,7 +579,7 @@ fn what_many_commands_and_pages_said_is_told_and_no_refusal() {
 fn the_end_of_a_long_command_is_told_where_there_is_room() {
     let command =
         format!("kubectl {} patch deployment tiles --patch '1024Mi'", "--context stage-west ".repeat(9));
-    let text = brief_text(&Talk::default().person(TASK).bash(&command, "patched").capture());
+    let text = shown(&Talk::default().person(TASK).bash(&command, "patched").capture());
     assert!(text.contains("--patch '1024Mi' -> ok: patched\n"), "{text}");
 }
 
@@ -547,7 +602,7 @@ fn the_failures_of_a_monitor_are_kept_longer_than_its_other_events() {
         );
         talk = talk.person(&told);
     }
-    let text = brief_text(&talk.capture());
+    let text = shown(&talk.capture());
     for part in ["its last event: site 19: ok, before it: ", "site 3: FAILED disk full", "site 6: FAILED no"]
     {
         assert!(text.contains(part), "{part}\n{text}");
@@ -566,7 +621,7 @@ fn all_to_dos_and_the_middle_of_reports_are_told_where_there_is_room() {
         let report = format!("{words}blocker {n}: the radios of 2014. {words}");
         talk = talk.calls("Task", json!({"description": format!("reader {n}")}), &report, false);
     }
-    let text = brief_text(&talk.capture());
+    let text = shown(&talk.capture());
     for part in
         ["- to do: #20 part 20\n", "- to do: #13 part 13\n", "blocker 1: the radios", "blocker 2: the"]
     {
@@ -583,12 +638,8 @@ fn a_failed_check_of_files_that_pass_since_is_told_last_and_without_its_output()
     let talk = edit(Talk::default().person(TASK).bash("npm test", failed));
     let part = " Test Files  2 passed (2)\n      Tests  12 passed (12)";
     let lint = talk.bash("npx eslint src", "");
-    assert!(
-        brief_text(&lint.capture()).contains("FAIL  src/tariff/round.test.ts"),
-        "{}",
-        brief_text(&lint.capture())
-    );
-    let text = brief_text(&edit(lint.bash("npx vitest run src/tariff", part)).capture());
+    assert!(shown(&lint.capture()).contains("FAIL  src/tariff/round.test.ts"), "{}", shown(&lint.capture()));
+    let text = shown(&edit(lint.bash("npx vitest run src/tariff", part)).capture());
     assert!(place(&text, "check passed: `npx vitest") < place(&text, "check failed: `npm test`"), "{text}");
     assert!(text.contains("; later `npx vitest run src/tariff` passed\n"), "{text}");
     assert!(!text.contains("FAIL  src/tariff"), "{text}");
@@ -607,7 +658,7 @@ fn a_sentence_that_another_prompt_shows_is_left_out_of_a_long_one_first() {
             talk.person(&format!("Screen {n} is next on my list of them. {same}{rule}{same}Then tell me."));
         talk = talk.claude(&format!("Screen {n} is built."));
     }
-    let text = brief_text(&talk.capture());
+    let text = shown(&talk.capture());
     for rule in own {
         assert!(text.contains(rule), "{rule}\n{text}");
     }
@@ -626,7 +677,7 @@ fn each_open_question_stands_with_its_options() {
     let talk =
         Talk::default().person(TASK).line(json!({"type": "assistant", "message": {"id": "q", "model": "m",
         "stop_reason": "tool_use", "content": [call]}}));
-    let text = brief_text(&talk.capture());
+    let text = shown(&talk.capture());
     let part = "Which store? (options: SQLite | files) / Which colour? (options: red | blue)";
     assert!(text.contains(part), "{text}");
 }
@@ -641,7 +692,7 @@ fn a_list_of_findings_is_known_two_conversations_later() {
         "prepare changes for 4, 11 and 17, one file for each, and write who must approve at the top of it";
     let second = after(&first, &Talk::default().person(longer).claude("Patches for 4, 11 and 17 are there."));
     let third = after(&second, &Talk::default().person(&format!("the same for 12 and 13, please. {longer}")));
-    assert!(brief_text(&third).contains("13. handler 13: the error of mailer m13"), "{}", brief_text(&third));
+    assert!(shown(&third).contains("13. handler 13: the error of mailer m13"), "{}", shown(&third));
     assert!(
         super::document::Document::of(&third).render().contains("13. handler 13: the error of mailer m13")
     );

@@ -231,7 +231,8 @@ fn whose(rest: &str) -> Option<&str> {
 
 /// The secret behind an English word and a verb, with at most the owner of the password between them.
 fn english(rest: &str) -> Option<&str> {
-    let value = linked(rest, NameClass::Password, &VERBS).filter(|value| is_certain(value))?;
+    let link = |links: &[&str]| linked(rest, NameClass::Password, links).filter(|value| is_certain(value));
+    let value = link(&VERBS).or_else(|| link(&[":"]))?;
     let gap = rest[..offset_in(rest, value)].trim_start();
     let first = gap.split_whitespace().next().unwrap_or_default();
     // `the password is X` is an assignment, which `assignments` finds.

@@ -26,11 +26,11 @@ pub(super) const TOKENS: [&str; 27] = [
     "секрет", "apiキー", "トークン", "api密钥", "密钥", "api 키",
 ];
 
-/// Links between such a word and its value.
-pub(super) const LINKS: [&str; 37] = [
+/// What stands between such a word and its value.
+pub(super) const LINKS: [&str; 38] = [
     " are ", " este ", " είναι ", " היא ", ":", "c'est ", " je ", " है ", "：", "=", "＝", " lautet", " ist ",
     " heißt ", " est ", " es ", " è ", " é ", " is ", " är ", " er ", " on ", " to ", " jest ", " это ",
-    " — ", " – ", " - ", " -> ", "は", "是", "为", "為", "는 ", "은 ", " là ", " هي ",
+    " — ", " – ", " - ", " -> ", "は", "是", "为", "為", "는 ", "은 ", " là ", " هي ", "คือ",
 ];
 
 /// Words before a name and its password: `login is root / X`.

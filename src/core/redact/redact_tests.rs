@@ -26,6 +26,34 @@ fn secrets_are_replaced_by_their_kind() {
 }
 
 #[test]
+fn two_names_and_a_number_are_a_password_where_one_is_told() {
+    for (text, secret) in [
+        ("the password is Karpion-Kinneret8", "Karpion-Kinneret8"),
+        ("das Passwort ist Karpfen-Bodensee9", "Karpfen-Bodensee9"),
+        ("סיסמה: Dagim-Yarden7", "Dagim-Yarden7"),
+        ("รหัสผ่าน: PlaTu-Ranong7", "PlaTu-Ranong7"),
+        ("รหัสผ่านคือ Pla#Tu991x", "Pla#Tu991x"),
+        ("heslo je Kapr-Lipno5", "Kapr-Lipno5"),
+        ("heslo k routeru je Kapr_Vltava77", "Kapr_Vltava77"),
+        ("hasło do routera: Karp-Mazury8", "Karp-Mazury8"),
+        ("mật khẩu wifi: CaHoi-Sapa12", "CaHoi-Sapa12"),
+        ("пароль от роутера Shchuka-Ladoga6", "Shchuka-Ladoga6"),
+        ("wifi password for guests: Char-Tromso21", "Char-Tromso21"),
+        ("le mot de passe du wifi c'est Truite-Annecy3", "Truite-Annecy3"),
+    ] {
+        let shown = redact(text);
+        assert!(!shown.contains(secret) && shown.contains("[redacted: "), "{shown}");
+    }
+    for text in [
+        "the password is checked by auth-v2",
+        "password for guests: see the wiki",
+        "the password is the one of Windows Server2019",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
+
+#[test]
 fn secrets_in_commands_and_files_of_many_tools_are_replaced() {
     let token = "uT432hGM4FuqD9A8Vx6F49BH";
     for text in [

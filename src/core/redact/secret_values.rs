@@ -119,7 +119,9 @@ fn is_password(value: &str, context: ValueContext) -> bool {
     match (context.quoting, context.place) {
         (ValueQuoting::Quoted, ValuePlace::Sentence) => mixed,
         (ValueQuoting::Quoted, _) => value.len() >= 4 && !is_type_word(value),
-        (ValueQuoting::Bare, ValuePlace::Sentence) if is_made_of_words(value) => true,
+        (ValueQuoting::Bare, ValuePlace::Sentence) if is_made_of_words(value) || is_numbered_names(value) => {
+            true
+        }
         (ValueQuoting::Argument, _) | (ValueQuoting::Bare, ValuePlace::Sentence) => {
             value.len() >= 6 && mixed && (!is_versioned_words(value) || is_word_and_year(value))
                 || value.len() >= 14 && is_one_run(value)
@@ -165,7 +167,23 @@ pub(super) fn is_made_of_words(value: &str) -> bool {
             || phrase())
 }
 
-/// Whether the characters of a key are made up: `your-key`, `xxxx`, `...`.
+/// Whether a value is two or more names and a number, as `Karpion-Kinneret8`: a product with its version has
+/// a blank before the number, or small letters.
+fn is_numbered_names(value: &str) -> bool {
+    let names = value.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_name = |part: &str| {
+        part.len() >= 2
+            && part.starts_with(|c: char| c.is_ascii_uppercase())
+            && part.bytes().all(|b| b.is_ascii_alphabetic())
+            && part.bytes().any(|b| b.is_ascii_lowercase())
+    };
+    value.len() >= 8
+        && names.len() < value.len()
+        && names.contains(['-', '_', '.'])
+        && names.split(['-', '_', '.']).all(is_name)
+}
+
+/// Whether characters that stand for a key were made up: `your-key`, `xxxx`, `...`.
 pub(super) fn is_made_up(body: &str) -> bool {
     let body = &body[..body.len().min(200)];
     let lower = body.to_ascii_lowercase();

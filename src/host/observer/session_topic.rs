@@ -61,7 +61,7 @@ impl Observer {
                 .or(named)
                 .map(topic_line),
             prompt: facts
-                .and_then(|facts| facts.prompts.iter().last())
+                .and_then(|facts| facts.prompts.newest_said())
                 .map(|prompt| &prompt.text)
                 .or(self.prompt_before.as_ref())
                 .map(|text| topic_line(text)),

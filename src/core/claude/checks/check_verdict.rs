@@ -307,7 +307,35 @@ mod tests {
     }
 
     #[test]
-    fn a_later_command_hides_a_failure() {
+    fn runners_of_other_languages_are_judged_by_their_last_lines() {
+        for (command, output, expected, summary) in [
+            ("bun test | tail -4", " 12 pass\n 1 fail\n 26 expect() calls\n", Failed, "1 failed, 12 passed"),
+            ("bun test 2>&1 | tail -4", " 12 pass\n 0 fail\n 26 expect() calls\n", Passed, "12 passed"),
+            ("deno test | tail -1", "FAILED | 12 passed | 1 failed (3s)\n", Failed, "1 failed, 12 passed"),
+            ("deno test -A | tail -1", "ok | 12 passed | 0 failed (3s)\n", Passed, "12 passed"),
+            (
+                "swift test 2>&1 | tail -1",
+                "\t Executed 13 tests, with 1 failure (0 unexpected) in 0.01 (0.02) seconds\n",
+                Failed,
+                "Executed 13 tests, with 1 failure (0 unexpected) in 0.01 (0.02) seconds",
+            ),
+            (
+                "swift test | tail -2",
+                "Executed 2 tests, with 0 failures (0 unexpected) in 0.1 (0.1) seconds\nExecuted 0 tests, with \
+                 0 failures (0 unexpected) in 0.0 (0.0) seconds\n",
+                NothingRan,
+                "Executed 0 tests, with 0 failures (0 unexpected) in 0.0 (0.0) seconds",
+            ),
+            ("golangci-lint run | tail -2", "3 issues:\n* errcheck: 3\n", Failed, "3 issues:"),
+            ("golangci-lint run | cat", "0 issues.\n", Passed, "0 issues."),
+        ] {
+            let verdict = judge(command, output, false).unwrap();
+            assert_eq!((verdict.outcome, verdict.summary.as_str()), (expected, summary), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_hidden_by_what_stands_behind_it() {
         for command in [
             "make", "cd x && make", "make && git push", "set -o pipefail; make | tail", "make || exit 1",
             "export A=1; make", "echo y | make", "(cd x && make)", "make > log 2>&1",

@@ -390,6 +390,29 @@ const DART_TEST: &[LinePattern] = &[
     form("No tests ran.", "", Nothing),
     form("{n}:{n} +", " [E]$", Name),
 ];
+// Documented.
+const BUN_TEST: &[LinePattern] = &[
+    form("{n} pass$", "", Counts),
+    form("{n} fail$", "", Counts),
+    form("{n} error$", "", Counts),
+    form("(fail) ", "", Name),
+];
+// Documented.
+const DENO_TEST: &[LinePattern] =
+    &[form("ok | ", " passed", Counts), form("FAILED | ", " failed", Counts), form("", " ... FAILED", Name)];
+// Documented. The sum of all suites comes last.
+const SWIFT_TEST: &[LinePattern] = &[
+    opening("Executed 0 tests", "", Nothing),
+    opening("Executed ", ", with 0 failures", Done),
+    opening("Executed ", " failure", Failed),
+    form("✘ Test run with ", "", Failed),
+    form("✔ Test run with 0 tests", "", Noise),
+    form("✔ Test run with ", "", Done),
+    form("", ": error: ", Error),
+];
+// Documented.
+const GOLANGCI: &[LinePattern] =
+    &[form("0 issues.", "", Done), form("{n} issue", ":$", Failed), form("", ".go:", Error)];
 
 /// All runners; the first row that matches a command counts.
 pub(super) const RUNNERS: &[Runner] = &[
@@ -427,8 +450,10 @@ pub(super) const RUNNERS: &[Runner] = &[
     row(&["ruff"], First(&["check"]), RUFF),
     Runner { needs: "--check", ..row(&["ruff"], First(&["format"]), RUFF_FORMAT) },
     row(&["mypy"], Any, MYPY),
+    row(&["bun"], First(&["test"]), BUN_TEST),
     plain(&["bun"], Among(KINDS)),
-    plain(&["deno"], First(&["test", "lint", "check"])),
+    row(&["deno"], First(&["test"]), DENO_TEST),
+    plain(&["deno"], First(&["lint", "check"])),
     Runner { goes_on: true, whole: false, ..row(&["dotnet"], First(&["test"]), DOTNET_TEST) },
     row(&["dotnet"], First(&["build"]), DOTNET_BUILD),
     Runner { unit: "target", ..row(&["bazel", "bazelisk"], First(&["test", "coverage"]), BAZEL) },
@@ -437,12 +462,11 @@ pub(super) const RUNNERS: &[Runner] = &[
     row(&["ctest"], Any, CTEST),
     row(&["mix"], First(&["test"]), MIX_TEST),
     row(&["flutter", "dart"], First(&["test"]), DART_TEST),
+    row(&["swift"], First(&["test"]), SWIFT_TEST),
     plain(&["swift", "zig"], First(&["test", "build"])),
+    row(&["golangci-lint"], Any, GOLANGCI),
     plain(
-        &[
-            "ava", "bats", "shellcheck", "pyright", "flake8", "pylint", "clippy-driver", "golangci-lint",
-            "rubocop", "hadolint",
-        ],
+        &["ava", "bats", "shellcheck", "pyright", "flake8", "pylint", "clippy-driver", "rubocop", "hadolint"],
         Any,
     ),
 ];

@@ -1,8 +1,11 @@
 //! The reports of sub-agents: of an agent in the background from a notification, of any other from the answer
 //! of its tool.
 
+use std::collections::HashSet;
+
 use super::bounded_memory::LastItems;
 use super::call_answer::CallAnswer;
+use super::last_message::TextBlock;
 use crate::core::claude::lenient_json::ends;
 use crate::core::handoff::handoff_answers::LONG_ANSWER;
 use crate::core::text::safe_text::cut_words;
@@ -29,7 +32,7 @@ pub struct AgentReport {
     pub text: String,
     /// The file with the whole report, if Claude names one.
     pub file: Option<String>,
-    /// Claude has written a long message since, which sums up the report.
+    /// Claude has said something at length about it since: it stands there.
     pub summed_up: bool,
 }
 
@@ -52,10 +55,11 @@ impl AgentReports {
         self.put(AgentReport::of_answer(answer));
     }
 
-    /// Takes Claude's message so far. A long one sums up all reports before it.
-    pub(super) fn take_message(&mut self, text: &str) {
-        if text.chars().nth(LONG_ANSWER).is_some() {
-            self.0.iter_mut().for_each(|report| report.summed_up = true);
+    /// Claude's message got this text. Only what is new in it is looked at: a message may have many blocks.
+    pub(super) fn take_text(&mut self, block: &TextBlock<'_>) {
+        if is_long(block.whole) {
+            let untold = self.0.iter_mut().filter(|report| !report.summed_up);
+            untold.for_each(|report| report.summed_up = report.is_named_in(block.text));
         }
     }
 
@@ -108,13 +112,40 @@ impl AgentReport {
         .kept()
     }
 
+    /// Whether a text of Claude's tells what this report says: it is long, and has a name, a path or a number
+    /// of it. A report without any is in the first one.
+    pub fn is_told_in(&self, text: &str) -> bool {
+        is_long(text) && self.is_named_in(text)
+    }
+
+    fn is_named_in(&self, text: &str) -> bool {
+        let mut marked = marked_words(&self.text).peekable();
+        marked.peek().is_none() || {
+            let told: HashSet<&str> = marked_words(text).collect();
+            marked.any(|word| told.contains(word))
+        }
+    }
+
     fn kept(mut self) -> Option<Self> {
         self.text = ends(self.text.trim(), ENDS, ENDS);
         (!self.text.is_empty()).then_some(self)
     }
 }
 
-/// Undoes the escapes of Claude's notifications (2.1.332).
+fn is_long(text: &str) -> bool {
+    text.chars().nth(LONG_ANSWER).is_some()
+}
+
+/// The words of a text that are a path, a number or a name of code.
+fn marked_words(text: &str) -> impl Iterator<Item = &str> {
+    let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
+    let words = text.split(move |c| !in_word(c)).map(|word| word.trim_matches(['.', '/', '-']));
+    words.filter(|word| {
+        word.len() > 2 && word.contains(|c: char| c.is_ascii_digit() || matches!(c, '_' | '.' | '/'))
+    })
+}
+
+/// What Claude (2.1.332) escapes in a notification, as it was.
 pub(super) fn unescaped(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
@@ -148,7 +179,18 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_of_an_agent_that_still_runs_is_no_report() {
+    fn a_report_is_summed_up_by_what_names_something_of_it() {
+        let report = |text: &str| AgentReport { text: text.into(), ..AgentReport::default() };
+        let callers = report("The lock has 14 callers; the worst is handlers/ylva.ts.");
+        let long = |text: &str| format!("{text} {}", "and more of it ".repeat(30));
+        assert!(callers.is_told_in(&long("The worst one is handlers/ylva.ts:")));
+        assert!(!callers.is_told_in("The worst one is handlers/ylva.ts."), "it is short");
+        assert!(!callers.is_told_in(&long("The invoice page had 14 causes.")));
+        assert!(report("It is the index.").is_told_in(&long("It was the index.")), "it names nothing");
+    }
+
+    #[test]
+    fn an_agents_answer_is_its_report_unless_it_goes_on() {
         let input = ToolInput { about: Some("Check the history".into()), ..ToolInput::default() };
         let call = ToolUse { id: "t".into(), name: "Task".into(), input };
         let of = |name: &str, text: &str, is_error, running: Option<&str>| {

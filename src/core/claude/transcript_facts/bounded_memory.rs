@@ -80,7 +80,7 @@ impl<T, const CAP: usize> LastItems<T, CAP> {
         self.0.retain(wanted);
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub(super) fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut T> {
         self.0.iter_mut()
     }
 

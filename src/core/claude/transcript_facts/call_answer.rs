@@ -75,16 +75,20 @@ pub fn purpose(call: &ToolUse) -> String {
     }
 }
 
-/// The person's own words, without the text that Claude puts around them ("Chat about this" below a
-/// question).
+/// What the person wrote, where Claude put it into a text of its own ("Chat about this" below a question):
+/// each answer behind its question.
 fn without_clarify_frame(why: &str) -> String {
     if !why.starts_with("The user wants to clarify these questions.") {
         return why.to_owned();
     }
-    let written = |line: &str| {
-        let line = line.trim_start();
-        let text = line.strip_prefix("Answer:").or_else(|| line.strip_prefix("User notes:"))?;
-        Some(text.trim().to_owned())
-    };
-    why.lines().filter_map(written).collect::<Vec<_>>().join("\n")
+    let mut question = "";
+    let mut written = Vec::new();
+    for line in why.lines().map(str::trim) {
+        if let Some(asked) = line.strip_prefix("- \"").and_then(|line| line.strip_suffix('"')) {
+            question = asked;
+        }
+        let text = line.strip_prefix("Answer:").or_else(|| line.strip_prefix("User notes:"));
+        written.extend(text.map(|text| format!("{question} {}", text.trim()).trim().to_owned()));
+    }
+    written.join("\n")
 }

@@ -7,6 +7,7 @@ use super::earlier_answers::{EarlierAnswer, EarlierAnswers, EarlierAnswersMark, 
 use super::last_message::TextBlock;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::handoff::continuation_prompt::quotes_brief;
+use crate::core::handoff::current_request::asks;
 use crate::core::handoff::note::Note;
 use crate::core::handoff::repeated_lines::form;
 use crate::core::text::safe_text::cut_words;
@@ -94,9 +95,12 @@ impl ClaudeAnswers {
         self.summary.as_deref()
     }
 
-    /// The text of the newest message, also if it is a note for hopty.
-    pub(super) fn newest_text(&self) -> &str {
-        &self.newest[0].text
+    /// What the person answers: the newest message, a note for hopty or not. Where it asks nothing, it is a
+    /// question before it that nothing of theirs came after.
+    pub(super) fn replied_to(&self) -> &str {
+        let newest = &self.newest[0].text;
+        let open = self.earlier.open_question().filter(|_| !asks(newest));
+        open.map_or(newest, |answer| &answer.text)
     }
 
     /// Takes a text, which may end the turn.
@@ -128,15 +132,10 @@ impl ClaudeAnswers {
         self.summary = Some(cut_words(text.trim(), SUMMARY_CAP).to_owned());
     }
 
-    /// Takes the text of a prompt.
+    /// The person said this, with a prompt of its own or while Claude worked.
     pub(super) fn take_prompt(&mut self, text: &str) {
-        self.earlier.take_reply(text);
-        self.take_steering(text);
-    }
-
-    /// Takes what the person wrote while Claude worked.
-    pub(super) fn take_steering(&mut self, text: &str) {
         self.stated.take_reply(text, &self.newest[0].text);
+        self.earlier.take_reply(text);
         self.take_comment();
     }
 
@@ -197,7 +196,7 @@ mod tests {
         answers.take_text(&TextBlock { text: "And go on.", whole, continues: true }, false);
         assert_eq!((answers.last().text.as_str(), answers.last().replied), (whole, false));
         assert_eq!(answers.findings().collect::<Vec<_>>(), [whole]);
-        answers.take_steering("no, two");
+        answers.take_prompt("no, two");
         assert!(answers.last().replied);
         assert_eq!(answers.stated().next().unwrap().reply.as_deref(), Some("no, two"));
     }
@@ -217,7 +216,24 @@ mod tests {
     }
 
     #[test]
-    fn going_back_forgets_everything_since_the_mark() {
+    fn a_reply_is_to_the_question_that_something_else_followed() {
+        let mut answers = ClaudeAnswers::default();
+        say(&mut answers, "1,204 photos have no boat. Shall I delete them for good?");
+        answers.end_turn(None);
+        say(&mut answers, "The build has ended well, 4 pages have warnings.");
+        answers.end_turn(None);
+        assert!(answers.replied_to().ends_with("Shall I delete them for good?"));
+        answers.take_prompt("yes");
+        let replies: Vec<_> = answers.earlier().map(|one| one.reply.as_deref()).collect();
+        assert_eq!(replies, [Some("yes"), None]);
+        assert_eq!(answers.replied_to(), answers.last().text, "it has been answered");
+        say(&mut answers, "Deleted. Shall I commit it?");
+        answers.end_turn(None);
+        assert_eq!(answers.replied_to(), answers.last().text);
+    }
+
+    #[test]
+    fn what_was_said_since_a_mark_is_taken_back() {
         let mut answers = ClaudeAnswers::default();
         say(&mut answers, "The fonts are embedded once per page.");
         answers.end_turn(None);
@@ -229,7 +245,7 @@ mod tests {
         let earlier: Vec<_> = answers.earlier().map(|one| (one.awaits_reply, one.reply.is_none())).collect();
         assert_eq!((earlier, answers.stated().count()), (vec![(true, true)], 0));
         assert_eq!(answers.last().text, "The fonts are embedded once per page.");
-        assert_eq!((mark.answer(), answers.findings().count()), (answers.newest_text(), 0));
+        assert_eq!((mark.answer(), answers.findings().count()), (answers.last().text.as_str(), 0));
     }
 
     #[test]

@@ -44,6 +44,14 @@ impl From<&str> for StatedDecision {
     }
 }
 
+impl StatedDecision {
+    /// A promise of a conversation before, and what the person said next.
+    pub fn promise(text: String, reply: Option<String>) -> Self {
+        Self { text, reply, is_promise: true, is_old: true }
+    }
+}
+
+/// The sentences of a conversation that state a decision.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StatedDecisions(LastItems<StatedDecision, STATED_CAP>);
 

@@ -6,12 +6,15 @@ use super::bounded_memory::LastItems;
 use crate::core::claude::lenient_json::ends;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::handoff::continuation_prompt::without_opening;
+use crate::core::handoff::current_request::asks;
 use crate::core::handoff::pasted_text::own_words;
 use crate::core::text::safe_text::cut_words;
 
 /// How many answers are kept.
-pub const ANSWER_CAP: usize = 100;
-/// An answer of at most this many columns, without a number, path or name, only says that something is done.
+pub const ANSWER_CAP: usize = 200;
+/// The longest text that may be one word in a script that puts no blanks between words, in characters.
+const ONE_WORD: usize = 3;
+/// An answer that is no wider and has no number, path or name in it says that something was done, in columns.
 const NARROWEST: usize = 20;
 /// A text in the middle of a turn of at most this many columns, without a number, path or name, only
 /// announces the next step.
@@ -19,6 +22,9 @@ const PLAIN: usize = 40;
 /// How much is kept of the beginning and of the end of an answer, in bytes each. A list of thirty findings
 /// fits.
 const ENDS: usize = 2000;
+/// How many of the newest answers are kept at more length, and how much of each end, in bytes.
+const LONG_ANSWERS: usize = 5;
+const LONG_ENDS: usize = 8000;
 /// How much is kept of the prompt that it answers, in bytes.
 const PROMPT_CAP: usize = 400;
 /// The longest prompt that is kept as a reply to the answer, in bytes.
@@ -42,12 +48,26 @@ impl EarlierAnswer {
     pub fn new(text: &str, prompt: Option<&TranscriptPrompt>) -> Option<Self> {
         let text = without_opening(text.trim());
         let prompt = prompt.map(|prompt| own_words(&prompt.text)).unwrap_or_default();
-        is_informative(text).then(|| Self {
+        Self {
             prompt: cut_words(prompt.trim(), PROMPT_CAP).to_owned(),
-            text: ends(text, ENDS, ENDS),
+            text: ends(text, LONG_ENDS, LONG_ENDS),
             reply: None,
             awaits_reply: true,
-        })
+        }
+        .kept()
+    }
+
+    /// The answer where it says more than one word, as "Done." does, or was asked for.
+    pub fn kept(self) -> Option<Self> {
+        let unspaced = |text: &str| text.chars().filter(|c| *c >= '\u{e00}').count() > ONE_WORD;
+        let has_words = self.text.split_whitespace().nth(1).is_some() || unspaced(&self.text);
+        let says_something = has_words || is_informative(&self.text) || self.is_asked_for();
+        (says_something && !self.text.is_empty() && !self.text.starts_with('{')).then_some(self)
+    }
+
+    /// Whether the prompt that it answers asks something.
+    pub fn is_asked_for(&self) -> bool {
+        asks(&self.prompt)
     }
 
     /// Takes what the person wrote next.
@@ -94,13 +114,23 @@ impl EarlierAnswers {
         let is_same = |known: &EarlierAnswer| (&known.text, &known.prompt) == (&answer.text, &answer.prompt);
         if !self.iter().any(is_same) {
             self.0.put(answer);
+            if let Some(older) = self.0.iter_mut().rev().nth(LONG_ANSWERS) {
+                older.text = ends(&older.text, ENDS, ENDS);
+            }
         }
     }
 
-    /// Takes what the person wrote.
+    /// The newest question that the person has said nothing since.
+    pub fn open_question(&self) -> Option<&EarlierAnswer> {
+        self.iter().rev().take_while(|answer| answer.awaits_reply).find(|answer| asks(&answer.text))
+    }
+
+    /// The person said something: to the question that is open, else to the newest answer.
     pub fn take_reply(&mut self, prompt: &str) {
-        if let Some(newest) = self.0.newest().filter(|newest| newest.awaits_reply) {
-            newest.take_reply(prompt);
+        let has_question = self.open_question().is_some();
+        let is_it = |answer: &&mut EarlierAnswer| !has_question || asks(&answer.text);
+        if let Some(answer) = self.0.iter_mut().rev().take_while(|answer| answer.awaits_reply).find(is_it) {
+            answer.take_reply(prompt);
         }
         self.0.iter_mut().for_each(|answer| answer.awaits_reply = false);
     }
@@ -215,7 +245,33 @@ mod tests {
     }
 
     #[test]
-    fn going_back_forgets_the_answer_to_a_prompt() {
+    fn one_word_says_nothing_unless_it_was_asked_for() {
+        let kept = |asked: &str, text: &str| {
+            let prompt = TranscriptPrompt { text: asked.into(), ..TranscriptPrompt::default() };
+            EarlierAnswer::new(text, Some(&prompt)).is_some()
+        };
+        for text in ["Ingeborg does.", "kalmar is done.", "时区写错了", "#88"] {
+            assert!(kept("go on", text), "{text}");
+        }
+        for text in ["Done.", "OK", "完成。", "", "{\"a\": 1} x"] {
+            assert!(!kept("go on", text), "{text}");
+        }
+        assert!(kept("is it locked?", "Yes."));
+    }
+
+    #[test]
+    fn the_newest_answers_are_whole() {
+        let mut answers = EarlierAnswers::default();
+        let long = |n: usize| format!("{n} {}", "word ".repeat(2000));
+        for n in 0..=LONG_ANSWERS {
+            answers.put(EarlierAnswer { text: long(n), ..EarlierAnswer::default() });
+        }
+        let whole: Vec<bool> = (0..).zip(answers.iter()).map(|(n, one)| one.text == long(n)).collect();
+        assert_eq!(whole, [false, true, true, true, true, true]);
+    }
+
+    #[test]
+    fn an_answer_to_a_prompt_that_was_taken_back_goes_with_it() {
         let at = |text: &str, uuid: &str, parent: &str| {
             json!({"type": "user", "uuid": uuid, "parentUuid": parent,
                 "message": {"content": text}})

@@ -132,7 +132,7 @@ impl TranscriptFacts {
         if let Some(block) = block {
             self.answers.take_text(&block, self.turn.is_over());
             self.exchanges.take_text(&block);
-            self.reports.take_message(block.whole);
+            self.reports.take_text(&block);
             self.background.take_text();
         }
         self.proof.take_answer();
@@ -176,17 +176,23 @@ impl TranscriptFacts {
                     self.checks.take_shell_output(command, &output);
                 }
             }
-            UserKind::Memory(text) => {
-                let (kind, at) = (PromptKind::Memory, line.timestamp);
-                self.prompts.put(TranscriptPrompt { text, kind, at, ..TranscriptPrompt::default() }, "");
+            UserKind::Memory(text) => self.take_note(text, PromptKind::Memory, line.timestamp),
+            UserKind::Compact(text) => self.take_note(text, PromptKind::Compact, line.timestamp),
+            UserKind::CommandText(text) if self.turn.awaits_answer() => {
+                self.prompts.add_command_text(&text);
             }
             UserKind::ImageFiles(files) if self.turn.awaits_answer() => {
                 files.iter().for_each(|file| self.prompts.show_image(file));
             }
             // Otherwise the lines that it sums up are above it.
             UserKind::Summary(text) if !self.turn.has_prompt() => self.answers.take_summary(&text),
-            UserKind::ImageFiles(_) | UserKind::Summary(_) | UserKind::Meta => {}
+            UserKind::ImageFiles(_) | UserKind::Summary(_) | UserKind::Meta | UserKind::CommandText(_) => {}
         }
+    }
+
+    /// The person said something that begins no turn.
+    fn take_note(&mut self, text: String, kind: PromptKind, at: Option<String>) {
+        self.prompts.put(TranscriptPrompt { text, kind, at, ..TranscriptPrompt::default() }, "");
     }
 
     fn take_prompt(&mut self, line: User) {
@@ -216,7 +222,7 @@ impl TranscriptFacts {
             at: line.timestamp,
             ..TranscriptPrompt::default()
         };
-        self.prompts.put(said, self.answers.newest_text());
+        self.prompts.put(said, self.answers.replied_to());
         self.exchanges.take_prompt(text.trim());
         self.answers.take_prompt(&text);
         self.turn.await_answer(is_answered);
@@ -225,10 +231,10 @@ impl TranscriptFacts {
     /// A tool without an answer at the beginning of the next turn never gets one: its run was killed.
     fn begin_turn(&mut self) {
         // A turn that a notification began answers no prompt.
-        let prompt = self.prompts.newest().filter(|_| self.turn.is_prompted());
+        let prompt = self.prompts.newest_to_answer().filter(|_| self.turn.is_prompted());
         let is_broken_off = prompt.is_some_and(|prompt| prompt.interrupted) || self.turn.failure().is_some();
         if self.turn.is_over() && !is_broken_off {
-            self.answers.end_turn(prompt);
+            self.answers.end_turn(prompt.and_then(|_| self.prompts.newest_said()));
         }
         self.calls.abandon();
         self.turn.resume();
@@ -317,7 +323,7 @@ impl TranscriptFacts {
             let (text, kind) = (mark_pastes(&prompt), PromptKind::Steering);
             self.prompts.put(TranscriptPrompt { text, kind, ..TranscriptPrompt::default() }, "");
             self.exchanges.take_prompt(&prompt);
-            self.answers.take_steering(&prompt);
+            self.answers.take_prompt(&prompt);
         }
     }
 }

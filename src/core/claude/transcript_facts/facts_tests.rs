@@ -168,7 +168,26 @@ fn words_in_a_dialog_are_the_persons() {
         prompt(&compact.replace("keep port 8411", "")),
     ]);
     assert_eq!(said(&facts), ["choose linters", words, "/compact keep port 8411"]);
+    assert_eq!(facts.prompts.newest().unwrap().kind, PromptKind::Compact, "no rule for all work");
     assert_eq!(facts.decisions.iter().next().unwrap().answer, words);
+}
+
+#[test]
+fn an_answer_is_to_the_prompt_above_it_and_to_no_note() {
+    let end = json!({"type": "assistant", "message": {"id": "m1", "model": "m", "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": "The search takes 350 ms."}]}});
+    let facts = of(&[
+        prompt("how slow is it"),
+        end.to_string(),
+        prompt("<user-memory-input>always use tabs</user-memory-input>"),
+        prompt("<command-name>/compact</command-name><command-args>keep the rules</command-args>"),
+        prompt("now the map"),
+    ]);
+    let answer = facts.answers.earlier().next().unwrap();
+    assert_eq!(
+        (answer.prompt.as_str(), answer.text.as_str()),
+        ("how slow is it", "The search takes 350 ms.")
+    );
 }
 
 #[test]
@@ -469,12 +488,17 @@ fn a_custom_command_is_a_prompt_as_it_was_typed() {
         command("hopty-hooks:handoff", ""),
         command("mine", "x").replacen('{', "{\"isMeta\":true,", 1),
     ]);
-    assert_eq!(said(&facts), ["/fix-issue 4127 but leave <b>queue.go</b> alone", "/tidy"]);
+    let text = "\n[pasted]\nFix the issue.\n[end of paste]";
+    assert_eq!(
+        said(&facts),
+        [&format!("/fix-issue 4127 but leave <b>queue.go</b> alone{text}"), "/tidy"],
+        "what the command says is told below it"
+    );
     assert!(!facts.turn_ended());
 }
 
 #[test]
-fn what_was_written_as_an_answer_is_a_prompt_and_what_was_chosen_a_decision() {
+fn what_was_chosen_or_written_as_an_answer_is_a_prompt_and_a_decision() {
     let ask = json!({"questions": [
         {"question": "Which runner?", "options": [{"label": "hosted"}, {"label": "own"}]},
         {"question": "Which linters?", "options": [{"label": "ruff"}, {"label": "mypy"}]},
@@ -492,6 +516,8 @@ fn what_was_written_as_an_answer_is_a_prompt_and_what_was_chosen_a_decision() {
         [
             ("fw.bin (note: append the revision)", PromptKind::Answer, "What name?"),
             ("on tag, but ask Henrik first", PromptKind::Answer, "When?"),
+            ("ruff, mypy", PromptKind::Answer, "Which linters?"),
+            ("own", PromptKind::Answer, "Which runner?"),
         ]
     );
     assert_eq!(facts.decisions.iter().count(), 4);
@@ -507,8 +533,8 @@ fn what_the_person_wrote_instead_of_answers_is_theirs_and_claudes_frame_is_not()
     line["toolDenialKind"] = "user-rejected".into();
     line["userFeedback"] = why.into();
     let facts = of(&[tool("1", "AskUserQuestion", json!({})), line.to_string()]);
-    assert_eq!(said(&facts), ["neither, see the notes"]);
-    assert_eq!(facts.decisions.iter().next().unwrap().answer, "refused: neither, see the notes");
+    assert_eq!(said(&facts), ["Which? neither, see the notes"]);
+    assert_eq!(facts.decisions.iter().next().unwrap().answer, "refused: Which? neither, see the notes");
 }
 
 #[test]
@@ -535,9 +561,9 @@ fn an_abandoned_branch_is_forgotten() {
         at(prompt("and deploy it"), "u3", "p2"),
     ];
     let whole = of(&lines);
-    assert_eq!(said(&whole).len(), 3);
+    assert_eq!(said(&whole).len(), 4);
     let same_line = of(&[lines.clone(), vec![lines[2].clone()]].concat());
-    assert_eq!(said(&same_line).len(), 4, "a line that stands twice is no way back");
+    assert_eq!(said(&same_line).len(), 5, "a line that stands twice is no way back");
     lines.push(at(prompt("add the winter tariff"), "u4", "p1"));
     let facts = of(&lines);
     assert_eq!(said(&facts), ["write the calculator", "add the winter tariff"]);

@@ -54,8 +54,8 @@ impl PersonsDecisions {
         self.plan.as_ref()
     }
 
-    /// Takes the answer of a tool that came after this many prompts. Returns what the person wrote in their
-    /// own words, each with the question.
+    /// Takes the answer of a tool after so many prompts. Returns what the person chose or wrote, and the
+    /// question to each.
     pub(super) fn take_answer(&mut self, answer: &CallAnswer<'_>, prompts: u64) -> Vec<(String, String)> {
         let Some(call) = answer.call.filter(|call| call.asks_person()) else { return Vec::new() };
         if answer.is_turned_down() {
@@ -86,30 +86,24 @@ impl PersonsDecisions {
         let detail = answer.detail;
         let answers = detail.map(|detail| detail.answers.as_slice()).unwrap_or_default();
         let notes = detail.map(|detail| detail.notes.as_slice()).unwrap_or_default();
-        let offered = |answer: &str| {
-            let known = |label: &str| input.options.iter().any(|option| option == label);
-            known(answer) || answer.split(", ").all(known)
-        };
-        let mut written = Vec::new();
+        let mut given = Vec::new();
         for (question, answer) in answers {
             let meaning = meaning(input, question, answer);
             let note = notes.iter().find(|(of, _)| of == question).map(|(_, note)| note.trim());
             let note = note.filter(|note| !note.is_empty());
             let answer = note.map_or_else(|| answer.clone(), |note| format!("{answer} (note: {note})"));
-            self.put(question.clone(), format!("{answer}{meaning}"));
-            // A chosen option is a decision. A written answer is a decision, too, and the person's own words.
-            if !input.options.is_empty() && !offered(&answer) {
-                written.push((answer, question.clone()));
-            }
+            given.push((format!("{answer}{meaning}"), question.clone()));
         }
         // Own words instead of an option.
         let response = detail.and_then(|detail| detail.response.as_deref());
-        written.extend(response.map(|response| (response.to_owned(), input.questions.join(" / "))));
-        if answers.is_empty() {
+        if response.is_some() || answers.is_empty() {
             let answer = cut_words(response.unwrap_or(&answer.result.text).trim(), ANSWER_CAP);
-            self.put(input.questions.join(" / "), answer.to_owned());
+            given.push((answer.to_owned(), input.questions.join(" / ")));
         }
-        written
+        for (answer, question) in &given {
+            self.put(question.clone(), answer.clone());
+        }
+        given
     }
 
     fn put(&mut self, question: String, answer: String) {
@@ -172,13 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn a_chosen_option_is_a_decision_and_a_written_answer_is_returned() {
+    fn what_was_chosen_or_written_is_a_decision_and_is_given_back() {
         let (mut decisions, passed) = (PersonsDecisions::default(), ToolResult::default());
         let detail = |answer: &str| ResultDetail {
             answers: vec![("Which?".into(), answer.into())],
             ..ResultDetail::default()
         };
-        assert!(take(&mut decisions, "AskUserQuestion", &passed, &detail("A, B")).is_empty());
+        let given = take(&mut decisions, "AskUserQuestion", &passed, &detail("A, B"));
+        assert_eq!(given, [("A, B".to_owned(), "Which?".to_owned())]);
         let mark = decisions.mark();
         let written = take(&mut decisions, "AskUserQuestion", &passed, &detail("neither"));
         assert_eq!(written, [("neither".to_owned(), "Which?".to_owned())]);

@@ -37,7 +37,7 @@ impl RecentExchanges {
     }
 
     /// How many there were in all.
-    pub(super) fn total(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         self.0.total()
     }
 

@@ -22,7 +22,7 @@ impl ToolCalls {
         &self.open
     }
 
-    /// The last call that was answered.
+    /// The last call of this turn that was answered.
     pub fn last_answered(&self) -> Option<&ToolUse> {
         self.last_answered.as_ref()
     }
@@ -62,9 +62,11 @@ impl ToolCalls {
         Some(call)
     }
 
-    /// The open calls never get an answer: the person stopped Claude, or its run was killed.
+    /// The open calls will never have an answer: the person stopped Claude, or the next turn begins. What the
+    /// last one did is no longer under way.
     pub(super) fn abandon(&mut self) {
         self.open.clear();
+        self.last_answered = None;
     }
 }
 
@@ -89,7 +91,7 @@ mod tests {
         assert!(calls.open().is_empty(), "a result may be written between the blocks of its message");
         calls.take_call(call("t3"));
         calls.abandon();
-        assert!(calls.open().is_empty() && !calls.has_results(["t3"]));
+        assert!(calls.open().is_empty() && !calls.has_results(["t3"]) && calls.last_answered().is_none());
     }
 
     #[test]

@@ -1,28 +1,31 @@
-//! The record in a brief: Claude's last words, the next steps, the work in hand, and the work tree.
+//! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
+//! tree.
 
 use super::brief_files::{
     AGREED_FILE, ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE,
 };
 use super::section_lengths::BriefPart;
+use super::taken_up::{TakenUp, has_any};
 use super::truncation::{Passage, TextCut};
 use std::collections::{HashMap, HashSet};
 
 use crate::core::claude::checks::CheckOutcome;
 use crate::core::claude::checks::is_check;
 use crate::core::claude::transcript_facts::{
-    AgentReport, Check, DetachedCommand, EarlierAnswer, FileRead, PLAN_APPROVED, REFUSED, REPLY_CAP,
-    StatedDecision, ToolError, ToolOutcome, ToolStep, TranscriptSpeaker, is_informative, reports_finding,
+    AgentReport, Check, DetachedCommand, EarlierAnswer, FileRead, REPLY_CAP, StatedDecision, ToolError,
+    ToolOutcome, ToolStep, TranscriptSpeaker, is_informative, reports_finding,
 };
 use unicode_width::UnicodeWidthStr;
 
 use crate::core::claude::prompts::{PromptKind, REFUSED_CALL, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key};
-use crate::core::handoff::capture::{Capture, GitState, PLAN_WAITS, Situation};
+use crate::core::handoff::capture::{Capture, GitState, PLAN_WAITS};
 use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::handoff_answers::AgreedAnswer;
 use crate::core::handoff::handoff_work::{FinishedStep, PlanInHand};
 use crate::core::handoff::operation::Operation;
+use crate::core::handoff::prompt_sentences::sentences;
 use crate::core::handoff::recent_activity;
 use crate::core::handoff::repeated_lines::form;
 use crate::core::handoff::reports::{agent_name, origin};
@@ -32,107 +35,112 @@ use crate::core::text::safe_text::{cut_chars, cut_words, safe, safe_line, units}
 
 /// The longest line, in characters.
 const RECORD_LINE_MAX: usize = 400;
-/// How many tasks come first, and how many more if they fit.
+/// How many to-dos are told first, and how many more where there is room.
 const TASKS: [usize; 2] = [12, 40];
-/// The most files that were written, and that were read.
-const FILES: [usize; 2] = [20, 12];
-/// The most tool calls of an open turn.
+/// How many files are told that were written, and that were read; of those more where there is room.
+const FILES: [usize; 2] = [20, 5];
+const FILES_READ: usize = 12;
+/// How many tool calls are told, of a turn that was not over.
 const STEPS: usize = 6;
-/// The most commands with their output, and the longest output of all of them, in UTF-16 units.
+/// Of how many commands it is told what they printed, and how much in all, in UTF-16 units.
 const PRINTED: usize = 16;
 const PRINTED_UNITS: usize = 8000;
-/// The longest command above its output, in characters.
+/// How much is told of a command above what it printed, in characters.
 const STEP_CHARS: usize = 140;
-/// The most results of background work.
+/// How many things are told that ran in the background and have ended.
 const ENDED: usize = 4;
-/// The most checks.
+/// How many checks are told.
 const CHECKS: usize = 6;
-/// The most earlier texts that are short.
+/// How many of them are told first that passed before the last edits.
+const OLD_CHECKS: usize = 2;
+/// So many of Claude's earlier texts are told though they are short.
 const SAID: usize = 4;
-/// The longest earlier answer, in characters.
+/// How much is told of an earlier answer, in characters.
 const ANSWER_CHARS: usize = 260;
-/// The longest reply of the person to an answer, in characters.
+/// How much is told of what the person said to an answer, in characters.
 const REPLIED: usize = 80;
-/// Two answers with this much of their beginnings in common are the same, in characters.
+/// No two answers have so much of their beginnings in common by chance, in characters.
 const BEGINNING: usize = 200;
-/// How many of the newest prompts the brief always contains.
+/// So many of the newest prompts stand above in any case.
 const ABOVE: usize = 6;
-/// How much of its beginning identifies a prompt above, in characters.
+/// How much names a prompt that stands above, in characters.
 const NAMED: usize = 24;
-/// The length of the mark for omitted text, in characters.
+/// What marks that something is left out of it, in characters.
 const MARK_CHARS: usize = 8;
-/// The longest prompt before an answer, in characters.
+/// How much is told of the prompt that it answers, in characters.
 const ANSWERED: usize = 60;
-/// The longest answer if there is room, and if there is more, in characters.
+/// How much is told of an answer where there is room, and where there is more, in characters.
 const ANSWER_LONG: [usize; 2] = [1000, 4200];
-/// Old answers that are no wider and have no number come last, such as "It is behind `legacy_list`.", in
+/// An old answer that is no wider and has no number comes after all others: "It is behind `legacy_list`.", in
 /// columns.
 const SAYS_DONE: usize = 80;
-/// The longest open question, in characters.
+/// How much is told of a question that has no answer, in characters.
 const QUESTION: usize = 300;
-/// How many answers of the same form come before all others.
+/// How many answers of one form come before all others.
 const OF_ONE_FORM: usize = 2;
-/// The source of texts that no file of the record has whole.
+/// Where a text stands that no file of the record has whole.
 const TRANSCRIPT: &str = "the transcript";
-/// The most errors.
+/// How many errors are told.
 const ERRORS: usize = 6;
-/// The most files outside of the work tree.
+/// How many files outside of the work tree are told.
 const OUTSIDE: usize = 6;
-/// The most changed paths.
+/// How many changed paths are told.
 const CHANGED: usize = 15;
-/// The most promises of Claude's, and the most decisions that it stated.
-const STATED: [usize; 2] = [6, 6];
-/// How much of the beginning of Claude's last words is kept, in UTF-16 units: conclusions are there as often
-/// as at the end.
+/// How many of Claude's newest reasons come first.
+const REASONS: usize = 6;
+/// How much is told of what Claude said later about a promise, in characters.
+const LATER: usize = 160;
+/// How much of the beginning of Claude's last words is kept, in UTF-16 units: conclusions stand there as
+/// often as at the end.
 const HEAD: usize = 600;
-/// The lengths of earlier reports of sub-agents, in characters.
+/// How much is told of a report of a sub-agent's before the newest one, in characters.
 const REPORT: [usize; 2] = [320, 160];
-/// The same if there is room.
+/// The same where there is room.
 const REPORT_LONG: usize = 3600;
-/// How many earlier reports get the first of these lengths.
+/// How many reports before the newest one are told with the first of these.
 const REPORTS: usize = 4;
-/// How many more get the second.
+/// How many of those before stand with them.
 const MORE_REPORTS: usize = 7;
-/// The first words of lines with written files.
+/// How the lines begin of files that were written.
 const WRITTEN: &str = "files written, newest first";
 const MORE_WRITTEN: &str = "more files written";
-/// The first words of lines with written files that git shows as unchanged.
+/// How the lines begin of files that were written and that git knows no change in.
 const SETTLED: &str = "written, and git shows no change (committed, taken back or ignored)";
 const MORE_SETTLED: &str = "more files unchanged in git";
-/// The first words of lines with written files that no longer exist.
+/// How the lines begin of files that were written and are not there any more.
 const GONE: &str = "gone since you wrote them (moved or deleted)";
 const MORE_GONE: &str = "more files gone";
-/// The most background work that was still running, the newest.
+/// How many things are told that still ran, the newest.
 const RUNNING: usize = 12;
-/// The first words of the line with calls that only read.
+/// How the line begins of calls that only looked.
 const LOOKED: &str = "searched last";
-/// The most of these calls, and the longest of them, in characters.
+/// How many of them are told, and how much of each, in characters.
 const LOOKS: usize = 6;
 const LOOK_CHARS: usize = 100;
-/// The most written files, if there is room.
+/// How many files are told that were written, where there is room.
 const FILES_IN_ALL: usize = 60;
 
 /// The sections of the record.
-pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<BriefPart> {
+pub(super) fn parts(of: &Capture, words: &Words, taken: &TakenUp, places: &BriefFiles) -> Vec<BriefPart> {
     let groups = step_groups(of);
     vec![
         last_words(of, words),
         list("Next", [500, 1300], &next(of, words, places), &HashMap::new()),
         open_plan(of, places),
         plan(of),
-        agreed_answers(of),
-        text_for_next(of),
+        agreed(of),
+        own_words(of),
         summary_before(of),
         report(of),
-        list("Work in hand", [1000, 2600], &in_hand(of, places, decisions, &groups), &longer(of, &groups)),
+        list("Work in hand", [1000, 2600], &in_hand(of, taken, places, &groups), &longer(of, &groups)),
         list("Record (data)", [500, 1400], &record(of, places, &groups), &HashMap::new()),
-        earlier_words(of, words),
+        said_before(of, words, taken),
         printed(of),
-        further_back(of, &groups),
+        further_back(of, places, &groups),
     ]
 }
 
-/// A part of lines with its floor, its ideal, and longer forms of some lines.
+/// A part of lines, with its floor and its ideal, and what some of them are where there is room.
 fn list(
     title: &'static str,
     [floor, ideal]: [usize; 2],
@@ -142,15 +150,19 @@ fn list(
     let short = |line: &String| format!("- {}", cut_chars(&safe_line(line), RECORD_LINE_MAX));
     let long = |line: &String| longer.get(line).map_or_else(|| short(line), |long| format!("- {long}"));
     let longer = if longer.is_empty() { Vec::new() } else { vec![lines.iter().map(long).collect()] };
+    let order = (0..lines.len()).collect();
     let lines = lines.iter().map(short).collect();
-    let passage = Passage::Lines { lines, longer, more_in: DOCUMENT_FILE };
+    let passage = Passage::Lines { lines, order, longer, more_in: DOCUMENT_FILE };
     BriefPart { title, floor, ideal, passage }
 }
 
-/// Lines of the work in hand with a longer form for each.
+/// Lines of the work in hand, and what they are where there is room.
 fn longer(of: &Capture, groups: &[StepGroup<'_>]) -> HashMap<String, String> {
-    let reports = of.reports.here.iter().rev().skip(1).take(REPORTS);
-    let reports = reports.map(|one| (report_line(one, REPORT[0]), report_line(one, REPORT_LONG)));
+    let reports = (0..).zip(of.reports.here.iter().rev().skip(1).take(REPORTS + MORE_REPORTS));
+    let reports = reports.map(|(at, one)| {
+        let cap = REPORT[usize::from(at >= REPORTS)];
+        (reported(one, cap), reported(one, REPORT_LONG))
+    });
     let steps = groups
         .iter()
         .take(STEPS)
@@ -167,6 +179,7 @@ fn last_words(of: &Capture, words: &Words) -> BriefPart {
     if asks(&words.last_answer) {
         below.push_str(match (of.answers.replied, is_awaited(of, words)) {
             (true, _) if of.prompts.unanswered => "The person has answered: see \"Request\".\n",
+            (false, true) if of.ran_since => "The person has run a command since: see \"Work in hand\".\n",
             (false, true) => "The person has not answered yet.\n",
             (false, false) if !of.situation.turn_ended && of.situation.queued.is_empty() => {
                 "The person has said nothing since.\n"
@@ -189,13 +202,13 @@ fn last_words(of: &Capture, words: &Words) -> BriefPart {
     }
 }
 
-/// The approved plan. After the person has set other work, it only gets room that is left.
+/// The plan that the person approved. Once they have set other work, it has what room is left.
 fn plan(of: &Capture) -> BriefPart {
     let none = PlanInHand::default();
     let plan = of.plans.approved.as_ref().unwrap_or(&none);
     let (floor, ideal) = if plan.is_current { (2200, 3000) } else { (0, 300) };
     let passage = Passage::Text {
-        above: match plan.is_current {
+        above: match plan.is_current && !plan.said_since {
             true => String::new(),
             false => "The person has said more since: see \"Request\".\n".to_owned(),
         },
@@ -207,7 +220,7 @@ fn plan(of: &Capture) -> BriefPart {
     BriefPart { title: "Your plan, which the person approved", floor, ideal, passage }
 }
 
-/// The plan that waits for approval.
+/// The plan that the person is asked to approve.
 fn open_plan(of: &Capture, places: &BriefFiles) -> BriefPart {
     let none = PlanInHand::default();
     let plan = of.plans.open.as_ref().unwrap_or(&none);
@@ -225,8 +238,8 @@ fn open_plan(of: &Capture, places: &BriefFiles) -> BriefPart {
     BriefPart { title: "Your plan, not approved yet", floor: 2200, ideal: 3000, passage }
 }
 
-/// Long answers that the person answered in a few words, such as "ok do it".
-fn agreed_answers(of: &Capture) -> BriefPart {
+/// What Claude had said at length and the person answered in a few words, as "ok do it".
+fn agreed(of: &Capture) -> BriefPart {
     let said = |one: &AgreedAnswer| {
         let reply = cut_chars(&safe_line(&one.reply), REPLIED);
         format!("[to this the person said \"{reply}\"]\n{}", safe(&one.text).trim())
@@ -242,7 +255,7 @@ fn agreed_answers(of: &Capture) -> BriefPart {
     BriefPart { title, floor: 900, ideal: 2600, passage }
 }
 
-/// Claude's own summary of what the transcript no longer has.
+/// Claude's own summary, where no line of the transcript has what it is about.
 fn summary_before(of: &Capture) -> BriefPart {
     let passage = Passage::Text {
         above: String::new(),
@@ -255,7 +268,7 @@ fn summary_before(of: &Capture) -> BriefPart {
     BriefPart { title, floor: 900, ideal: 2600, passage }
 }
 
-/// The last report of a sub-agent.
+/// What a sub-agent reported last.
 fn report(of: &Capture) -> BriefPart {
     let none = AgentReport::default();
     let report = of.reports.here.last().unwrap_or(&none);
@@ -269,7 +282,7 @@ fn report(of: &Capture) -> BriefPart {
     BriefPart { title: "What a sub-agent reported last (data)", floor: 400, ideal: 1000, passage }
 }
 
-/// The output of the last commands, newest first, if it is longer than the command's own line.
+/// What the last commands printed, the newest first, that is more than the line that is told of each.
 fn printed(of: &Capture) -> BriefPart {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_passed = |about: &str| {
@@ -280,14 +293,14 @@ fn printed(of: &Capture) -> BriefPart {
         })
     };
     let claudes = of.steps.here.iter().rev().map(|done| &done.step);
-    // For a refused call the text is Claude Code's, and no output.
+    // What Claude Code writes of a call that the person refused is no output.
     let claudes = claudes.filter(|step| step.outcome != ToolOutcome::Refused);
     let claudes = claudes.map(|step| (step.after, "", &step.about, &step.output));
     let persons = of.shell_commands.iter().rev();
     let persons = persons.map(|ran| (ran.after, "run by the person: ", &ran.command, &ran.output));
     let mut all: Vec<_> = persons.chain(claudes).collect();
     all.sort_by_key(|(after, ..)| std::cmp::Reverse(*after));
-    // A command that ran again has newer output.
+    // Run again, a command says what is so now.
     let mut known: HashSet<&str> = HashSet::new();
     all.retain(|(.., command, output)| {
         (command.is_empty() || known.insert(command)) && !output.is_empty() && !is_passed(command)
@@ -311,7 +324,7 @@ fn printed(of: &Capture) -> BriefPart {
     BriefPart { title: "What the last commands printed (data)", floor: 0, ideal: 1500, passage }
 }
 
-/// Whether Claude ended with a question and the person has not replied.
+/// Whether Claude ended with a question, and nothing that the person said since is known.
 fn is_awaited(of: &Capture, words: &Words) -> bool {
     of.situation.turn_ended
         && !of.answers.replied
@@ -319,17 +332,16 @@ fn is_awaited(of: &Capture, words: &Words) -> bool {
         && asks(&words.last_answer)
 }
 
-/// A question of Claude's that was followed by something else than the person's words, such as a report of a
-/// sub-agent.
+/// A question of Claude's that something else than the person followed, as the report of a sub-agent.
 fn open_question(of: &Capture) -> Option<&EarlierAnswer> {
     let newest = of.answers.earlier.iter().rev().find(|answer| answer.awaits_reply && asks(&answer.text));
     newest.filter(|_| of.situation.turn_ended && !of.answers.replied && of.situation.queued.is_empty())
 }
 
-/// Words of Claude or a person that came as a text: `--summary-file`, and files written for the next
-/// conversation.
-fn text_for_next(of: &Capture) -> BriefPart {
-    // A note is in the sections that it is about.
+/// Words of Claude's, or of a person, that came as a text: `--summary-file`, and files that were written for
+/// the next conversation.
+fn own_words(of: &Capture) -> BriefPart {
+    // A note in the form that was asked for stands in the sections that it is about.
     let summary = of.summary.as_deref().filter(|_| of.note.is_none());
     let texts: Vec<String> = [summary, of.own_file.as_deref()]
         .into_iter()
@@ -347,9 +359,32 @@ fn text_for_next(of: &Capture) -> BriefPart {
 }
 
 fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
+    let situation = &of.situation;
     let mut next = Vec::new();
-    next.extend(owed_answer(of, words));
-    if let Some(failure) = &of.situation.failure {
+    let newest = words.prompts.first().filter(|said| said.number.is_some());
+    if newest.is_some_and(|said| said.prompt.interrupted) {
+        next.push(
+            "the person stopped you in the middle of the newest request: do not go on with it unless they \
+             ask for it"
+                .to_owned(),
+        );
+    } else if is_awaited(of, words) && of.ran_since {
+        next.push(
+            "The person has run a command since your question above, see \"Work in hand\": ask again only \
+             what that leaves open."
+                .to_owned(),
+        );
+    } else if is_awaited(of, words) {
+        next.push(
+            "Your question above has no answer yet. Ask it again and wait, unless the request already \
+             answers it."
+                .to_owned(),
+        );
+    } else if let Some(question) = open_question(of) {
+        let question = shorten(&safe_line(&question.text), QUESTION);
+        next.push(format!("You had asked this and have no answer yet: ask it again and wait: {question}"));
+    }
+    if let Some(failure) = &situation.failure {
         next.push(format!("the API failed before you had answered ({failure}): go on with the request"));
     }
     if let Some(note) = &of.note {
@@ -358,41 +393,9 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
         }
         next.extend(note.next.iter().map(|step| format!("next (in your own words): {step}")));
     }
-    next.extend(unfinished_work(of, places));
-    next.extend(scheduled(of));
-    next.extend(waiting_prompts(&of.situation));
-    if next.is_empty() {
-        next.push(default_step(of).to_owned());
-    }
-    next
-}
-
-/// What the person's last words leave open: a request that they stopped, or a question of Claude's.
-fn owed_answer(of: &Capture, words: &Words) -> Option<String> {
-    let newest = words.prompts.first().filter(|said| said.number.is_some());
-    if newest.is_some_and(|said| said.prompt.interrupted) {
-        return Some(
-            "the person stopped you in the middle of the newest request: do not go on with it unless they \
-             ask for it"
-                .to_owned(),
-        );
-    }
-    if is_awaited(of, words) {
-        return Some(
-            "Your question above has no answer yet. Ask it again and wait, unless the request already \
-             answers it."
-                .to_owned(),
-        );
-    }
-    let question = shorten(&safe_line(&open_question(of)?.text), QUESTION);
-    Some(format!("You had asked this and have no answer yet: ask it again and wait: {question}"))
-}
-
-/// The operation, questions and calls that the end of the conversation interrupted.
-fn unfinished_work(of: &Capture, places: &BriefFiles) -> Vec<String> {
-    let situation = &of.situation;
-    let mut lines = Vec::new();
-    // A check that is still running is listed with its output below.
+    let head = of.git.as_ref().and_then(|git| git.head.as_deref());
+    // A path of the project is shown relative to it, as everywhere.
+    // A check that runs on is told with its output.
     let checked = match &situation.operation {
         Operation::Verifying(command) => Some(cut_chars(&safe_line(command), 100)),
         _ => None,
@@ -401,82 +404,93 @@ fn unfinished_work(of: &Capture, places: &BriefFiles) -> Vec<String> {
         checked.as_deref().is_some_and(|begin| safe_line(what).starts_with(begin.trim_end_matches("...")))
     };
     if !situation.background.iter().any(|what| is_checked(what)) {
-        let head = of.git.as_ref().and_then(|git| git.head.as_deref());
-        let sentence = situation.operation.sentence(head);
-        // A path of the project is relative to it, as everywhere in the brief.
-        lines.extend(sentence.map(|sentence| sentence.replace(&format!("{}/", places.project), "")));
+        next.extend(
+            situation
+                .operation
+                .sentence(head)
+                .map(|sentence| sentence.replace(&format!("{}/", places.project), "")),
+        );
     }
-    lines.extend(situation.asked.iter().map(|question| {
+    next.extend(situation.asked.iter().map(|question| {
         if of.plans.open.is_some() && question.starts_with(PLAN_WAITS) {
             return "The person has not approved your plan below: ask for approval before you begin."
                 .to_owned();
         }
         format!("The person was asked this and has not answered; ask again if it still matters: {question}")
     }));
-    let calls = situation.open_tools.iter().filter(|tool| !is_checked(tool));
-    lines.extend(calls.map(|tool| format!("This call was cut off; check whether it took effect: {tool}")));
-    let failed = situation.failed_unread.iter().rev();
-    lines.extend(failed.map(|one| format!("this failed, and you have not looked at it: {one}")));
+    next.extend(
+        situation
+            .open_tools
+            .iter()
+            .filter(|tool| !is_checked(tool))
+            .map(|tool| format!("This call was cut off; check whether it took effect: {tool}")),
+    );
+    next.extend(
+        situation
+            .failed_unread
+            .iter()
+            .rev()
+            .map(|one| format!("this failed, and you have not looked at it: {one}")),
+    );
     let running = &situation.background;
     let more = running.len().saturating_sub(RUNNING);
-    lines.extend(running.iter().skip(more).map(|work| match is_checked(work) {
+    next.extend(running.iter().skip(more).map(|work| match is_checked(work) {
         true => format!("This check was still running: run it again before you rely on it: {work}"),
         false => format!("This was still running when the conversation ended: {work}"),
     }));
     if more > 0 {
-        lines.push(format!("{more} more that had been started before these were still running"));
+        next.push(format!("{more} more that had been started before these were still running"));
     }
-    lines
-}
-
-/// Prompts that Claude had not taken, and the draft in the prompt box.
-fn waiting_prompts(situation: &Situation) -> Vec<String> {
-    let queued = situation.queued.iter().map(|prompt| match situation.queue_follows {
+    next.extend(scheduled(of));
+    next.extend(situation.queued.iter().map(|prompt| match situation.queue_follows {
         true => format!("the person had typed this, and hopty sends it after this brief: {prompt}"),
         false => format!("the person had typed this, and you have not answered it: {prompt}"),
-    });
-    let unknown = situation.queued_by_nobody.iter().map(|text| {
+    }));
+    next.extend(situation.queued_by_nobody.iter().map(|text| {
         format!(
             "this stood in your queue, and nobody is known to have typed it as a prompt (it may be a shell \
              command); it did not run and is no request: {text}"
         )
-    });
-    let mut lines: Vec<String> = queued.chain(unknown).collect();
+    }));
     if situation.draft.as_deref().is_some_and(|draft| !draft.trim().is_empty()) {
-        lines.push(
+        next.push(
             "a draft of the person stood in the prompt box, not sent: it is put back there, and is no \
-             request yet"
+                   request yet"
                 .to_owned(),
         );
     }
-    lines
-}
-
-/// What to do when nothing else is left open.
-fn default_step(of: &Capture) -> &'static str {
-    match (of.prompts.unanswered, of.situation.turn_ended) {
-        (true, _) => "do what the newest words under \"Request\" say",
-        (false, true) => {
-            "You had ended your turn. If your last words ask or offer something, wait for the person's \
-             answer; else say what is left of the request."
-        }
-        (false, false) => "go on with the request: the last steps stand under \"Work in hand\"",
+    if next.is_empty() {
+        next.push(
+            match (of.prompts.unanswered, situation.turn_ended) {
+                (true, _) => "do what the newest words under \"Request\" say",
+                (false, true) => {
+                    "You had ended your turn. If your last words ask or offer something, wait for the \
+                     person's answer; else say what is left of the request."
+                }
+                (false, false) => "go on with the request: the last steps stand under \"Work in hand\"",
+            }
+            .to_owned(),
+        );
     }
+    next
 }
 
-fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize, groups: &[StepGroup<'_>]) -> Vec<String> {
+fn in_hand(of: &Capture, taken: &TakenUp, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<String> {
     let (old, current): (Vec<Task>, Vec<Task>) =
         of.tasks.list.iter().cloned().partition(|task| of.tasks.old.contains(&task_key(task)));
-    let (mut lines, more_tasks) = tasks(of, &current, "to do");
+    let to_do = if of.tasks.said_since { "to do (the person has said more since)" } else { "to do" };
+    let (mut lines, more_tasks) = tasks(of, &current, to_do);
     let done = of.tasks.list.iter().filter(|task| task.status == TaskStatus::Completed).count();
     if done > 0 {
         lines.push(format!("{done} of {} to-dos are done", of.tasks.list.len()));
     }
-    lines.extend(checks(of));
+    let [newest_checks, _] = checks(of);
+    lines.extend(newest_checks);
     lines.extend(written(of, places));
-    lines.extend(read(&of.files.read, places));
+    let [first_read, _] = read(&of.files.read, places);
+    lines.extend(first_read);
     let before = of.reports.here.iter().rev().skip(1);
-    lines.extend(before.clone().take(REPORTS).map(|one| report_line(one, REPORT[0])));
+    lines.extend(before.clone().take(REPORTS).map(|one| reported(one, REPORT[0])));
     let dir = |report: &AgentReport| Some(safe_line(report.file.as_ref()?.rsplit_once('/')?.0));
     if let Some(dir) = before.clone().find_map(dir) {
         lines.push(format!("what these agents wrote is in {dir}: reports.md has the names"));
@@ -497,38 +511,47 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize, groups: &[StepGr
             lines.extend(note.done.iter().map(|one| format!("done, not to be done again: {one}")));
         }
         None => {
-            let is_listed = |one: &&StatedDecision| {
+            let is_told = |one: &&StatedDecision| {
                 let is_last = one.reply.is_none() && of.answers.last.contains(&one.text);
                 is_last || of.answers.agreed.iter().any(|other| other.text.contains(&one.text))
             };
-            let untold = of.answers.stated.iter().rev().filter(|one| !is_listed(one));
-            let (promises, reasons): (Vec<_>, Vec<_>) = untold.partition(|one| one.is_promise);
-            let told = promises.into_iter().take(STATED[0]).chain(reasons.into_iter().take(STATED[1]));
-            lines.extend(told.map(decision_line));
+            lines.extend(
+                of.answers.promises().filter(|one| !is_told(one)).map(|one| promised(one, of, taken)),
+            );
         }
     }
     let is_next = |one: &&String| of.situation.failed_unread.contains(one);
     let ended = of.situation.ended.iter().rev().filter(|one| !is_next(one)).take(ENDED);
     lines.extend(ended.map(|one| format!("no longer running: {one}")));
-    lines.extend(of.detached.iter().rev().map(detached_line));
-    lines.extend(groups.iter().take(STEPS).map(|group| last_step(&group.line, group)));
-    lines.extend(answered_questions(of, decisions));
-    // Useful if there is room.
+    lines.extend(of.detached.iter().rev().map(detached));
+    let steps = groups.iter().take(STEPS).filter(|group| !group.newest.looked);
+    lines.extend(steps.map(|group| last_step(&group.line, group)));
+    // What may be of use where there is room.
     lines.extend(more_tasks);
     let (first, more) = tasks(of, &old, "to do, from before the current request");
     lines.extend(first.into_iter().chain(more));
-    lines.extend(before.skip(REPORTS).take(MORE_REPORTS).map(|one| report_line(one, REPORT[1])));
-    lines.extend(more_written(of, places));
-    lines.extend(read_calls(of));
+    lines.extend(before.skip(REPORTS).take(MORE_REPORTS).map(|one| reported(one, REPORT[1])));
     lines
 }
 
-/// The report of a sub-agent on one line.
-fn report_line(report: &AgentReport, cap: usize) -> String {
+/// A report of a sub-agent's on one line.
+fn reported(report: &AgentReport, cap: usize) -> String {
     format!("{} (data): {}", agent_name(report), shorten(&safe_line(&report.text), cap))
 }
 
-/// Written files that did not fit on the first lines.
+/// A promise, and what Claude said later about the same thing: it may be kept.
+fn promised(one: &StatedDecision, of: &Capture, taken: &TakenUp) -> String {
+    let answers = of.answers.all();
+    let later = || {
+        let at = answers.iter().position(|answer| answer.text.contains(&one.text))?;
+        let (later, words) = taken.later_answer(at)?;
+        let sentence = sentences(&answers[later].text).find(|sentence| has_any(sentence, &words))?;
+        Some(format!(" Later you said: \"{}\"", cut_chars(&safe_line(sentence), LATER)))
+    };
+    format!("{}{}", stated(one), later().unwrap_or_default())
+}
+
+/// The files that were written and had no room in the first lines of them.
 fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     let mut lines = Vec::new();
     for (first, more, paths) in written_files(of) {
@@ -545,8 +568,8 @@ fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     lines
 }
 
-/// Files that tools wrote, newest first, in groups with their first words: changed or unknown to git,
-/// unchanged, and gone.
+/// The files that tools wrote, newest first, each group with what its lines begin with: those that git shows
+/// as changed or says nothing of, those that it knows no change in, and those that are gone.
 fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 3] {
     let is_gone = |path: &&String| of.git.as_ref().is_some_and(|git| git.gone.contains(path));
     let (gone, there): (Vec<&String>, Vec<&String>) = of.files.written.iter().partition(is_gone);
@@ -562,7 +585,7 @@ fn is_settled(git: &GitState, path: &str) -> bool {
     if git.inner.iter().any(|top| path.strip_prefix(&**top).is_some_and(|rest| rest.starts_with('/'))) {
         return false;
     }
-    // Git lists a new directory as one path.
+    // New folders are listed as one.
     let is_at = |changed: &str| inner == changed || changed.ends_with('/') && inner.starts_with(changed);
     !git.changed.iter().any(|(_, changed)| is_at(changed))
 }
@@ -572,7 +595,7 @@ fn written_name(of: &Capture, places: &BriefFiles, path: &String) -> String {
 }
 
 /// A command that the shell left running.
-fn detached_line(one: &DetachedCommand) -> String {
+fn detached(one: &DetachedCommand) -> String {
     let line = match safe_line(&one.line) {
         line if line.is_empty() => line,
         line => format!(" -> {}", cut_chars(&line, 80)),
@@ -580,34 +603,34 @@ fn detached_line(one: &DetachedCommand) -> String {
     format!("started by the shell, may still run: `{}`{line}", cut_chars(&safe_line(&one.command), 260))
 }
 
-/// A decision that Claude stated, with the person's reply.
-fn decision_line(one: &StatedDecision) -> String {
+/// A decision that Claude stated, and what the person said to it.
+fn stated(one: &StatedDecision) -> String {
     match &one.reply {
-        // The reply is kept, however long the sentence is.
+        // The reply is never what a long sentence costs.
         Some(reply) => {
-            let reply = reply_words(&cut_chars(reply, REPLIED));
+            let reply = then_said(&cut_chars(reply, REPLIED));
             format!("you said: {}{reply}", shorten(&safe_line(&one.text), 200))
         }
         None => format!("you said: {}", one.text),
     }
 }
 
-/// Tool calls of one form with the same kind of result, such as `git add a1` and `git add a2`.
+/// Tool calls of one form that ended in one form, as `git add a1` and `git add a2`.
 struct StepGroup<'a> {
-    /// The newest call, with its line.
+    /// The newest of them, and its line.
     newest: &'a ToolStep,
     line: String,
-    /// The line with the end of a longer command.
+    /// The same with the end of a longer command.
     longer: String,
     form: String,
-    /// How many times the newest one ended in the same way.
+    /// How often the newest ended so, one after the other or not.
     times: usize,
-    /// The purposes of the other calls, newest first, each once.
+    /// What the others were called for, newest first, each once.
     alike: Vec<String>,
 }
 
 impl StepGroup<'_> {
-    /// A line with the number of similar calls.
+    /// One of its lines, with how many more there were.
     fn text(&self, line: &str) -> String {
         let mut text = line.to_owned();
         if self.times > 1 {
@@ -621,7 +644,7 @@ impl StepGroup<'_> {
         text
     }
 
-    /// The purposes of the others.
+    /// What the others were called for.
     fn others(&self) -> Option<String> {
         let name = named_call(&self.newest.about);
         let others: Vec<String> = self.alike.iter().filter(|one| **one != name).cloned().collect();
@@ -629,17 +652,17 @@ impl StepGroup<'_> {
     }
 }
 
-/// A short name for a call, from its purpose.
+/// What a tool was called for, as a name of the call.
 fn named_call(about: &str) -> String {
     format!("`{}`", cut_chars(&safe_line(about).replace('`', "'"), LOOK_CHARS))
 }
 
-/// The last tool calls that are on no other line, newest first; calls that only read come last.
+/// The last tool calls that no other line tells, newest first; those that only looked come last.
 fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
-    // Paths are relative to the project, as everywhere; commands are unchanged.
+    // Its paths are shown relative to it, as everywhere; a command stays as it was.
     let project = format!("{}/", of.origin.working_dir);
     let mut groups: Vec<StepGroup<'_>> = Vec::new();
-    for done in steps_to_list(of).filter(|done| !has_refusal_words(of, done)) {
+    for done in steps_to_tell(of).filter(|done| !is_refusal_told(of, done)) {
         let [mut line, mut longer] = [recent_activity::line(done), recent_activity::longer_line(done)];
         if done.step.tool != "Bash" {
             [line, longer] = [line, longer].map(|line| line.replace(&project, ""));
@@ -660,23 +683,30 @@ fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
     groups
 }
 
-/// What was done before the last steps, also in earlier conversations, and earlier reports of sub-agents.
-fn further_back(of: &Capture, groups: &[StepGroup<'_>]) -> BriefPart {
+/// What was done before the last steps, here and in the conversations before, and what agents had reported.
+fn further_back(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> BriefPart {
+    let [_, more_read] = read(&of.files.read, places);
+    let [_, mut lines] = checks(of);
+    lines.extend(more_written(of, places));
+    lines.extend(more_read);
+    lines.extend(looks(of));
+    let looked = groups.iter().take(STEPS).filter(|group| group.newest.looked);
+    lines.extend(looked.map(|group| last_step(&group.line, group)));
     let told_here = |group: &&StepGroup<'_>| group.newest.outcome != ToolOutcome::Failed;
-    let mut lines: Vec<String> =
-        groups.iter().skip(STEPS).filter(told_here).map(|group| group.text(&group.line)).collect();
+    lines.extend(groups.iter().skip(STEPS).filter(told_here).map(|group| group.text(&group.line)));
     lines.extend(groups.iter().filter(|group| !group.newest.looked).filter_map(StepGroup::others));
-    let reports = of.reports.before.iter().map(|one| report_line(one, REPORT[0]));
+    let reports = of.reports.before.iter().map(|one| reported(one, REPORT[0]));
     lines.extend(reports.map(|line| format!("reported in an earlier conversation: {line}")));
     let reports = of.reports.here.iter().rev().skip(1 + REPORTS + MORE_REPORTS);
-    lines.extend(reports.map(|one| report_line(one, REPORT[1])));
+    lines.extend(reports.map(|one| reported(one, REPORT[1])));
     let before = of.steps.before.iter();
     lines.extend(before.map(|line| format!("in an earlier conversation: {line}")));
     list("What was done further back (data)", [0, 900], &lines, &HashMap::new())
 }
 
-/// Searches and reads by command, newest first, each once: they name files that are on no other line.
-fn read_calls(of: &Capture) -> Option<String> {
+/// What Claude searched and looked into with commands, newest first, each once: it names files that no other
+/// line tells.
+fn looks(of: &Capture) -> Option<String> {
     let mut told: Vec<String> = Vec::new();
     let passed = |done: &&FinishedStep| done.step.looked && done.step.outcome != ToolOutcome::Failed;
     for step in of.steps.here.iter().rev().filter(passed).map(|done| &done.step) {
@@ -688,8 +718,8 @@ fn read_calls(of: &Capture) -> Option<String> {
     (!told.is_empty()).then(|| listed(LOOKED, &told, told.len()))
 }
 
-/// The tool calls that add something to the other lines, newest first.
-fn steps_to_list(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
+/// The tool calls that say something which no other line tells, newest first.
+fn steps_to_tell(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
     let passed_since = |at: usize, failed: &FinishedStep| {
         of.steps.here[at + 1..].iter().any(|done| {
             let is_same = (&done.step.tool, &done.step.about) == (&failed.step.tool, &failed.step.about);
@@ -698,16 +728,15 @@ fn steps_to_list(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
     };
     let is_detached = |done: &FinishedStep| of.detached.iter().any(|one| one.command == done.step.about);
     let is_over = move |at: usize, done: &FinishedStep| match done.step.outcome {
-        ToolOutcome::Failed => passed_since(at, done),
-        ToolOutcome::Refused => false,
+        ToolOutcome::Failed | ToolOutcome::Refused => passed_since(at, done),
         ToolOutcome::Passed | ToolOutcome::Unknown => is_detached(done) || done.step.looked,
     };
     let steps = of.steps.here.iter().enumerate().rev();
     steps.filter(move |(at, done)| !done.step.has_own_list() && !is_over(*at, done)).map(|(_, done)| done)
 }
 
-/// Whether the person's reason for refusing the call is known: their words have it.
-fn has_refusal_words(of: &Capture, done: &FinishedStep) -> bool {
+/// Whether the person said why they refused the call: then it stands with their words.
+fn is_refusal_told(of: &Capture, done: &FinishedStep) -> bool {
     let call = format!("{REFUSED_CALL}{} {}", done.step.tool, done.step.about);
     let begin: String = call.trim_end().chars().take(REFUSED_CALL.len() + 60).collect();
     let is_about = |said: &TranscriptPrompt| {
@@ -718,125 +747,111 @@ fn has_refusal_words(of: &Capture, done: &FinishedStep) -> bool {
     done.step.outcome == ToolOutcome::Refused && (is_question || of.prompts.here.iter().any(is_about))
 }
 
-/// What the person chose, newest first. Free text is one of their prompts.
-fn answered_questions(of: &Capture, decisions: usize) -> Vec<String> {
-    let mut questions: Vec<&str> = Vec::new();
-    let mut lines = Vec::new();
-    let is_prompt = |answer: &str| {
-        let mut answers =
-            of.prompts.here.iter().chain(&of.prompts.before).filter(|said| said.kind == PromptKind::Answer);
-        answers.any(|said| said.text == answer.trim())
-    };
-    for decision in of.decisions.iter().rev() {
-        // If it was asked again, the newer answer counts.
-        if lines.len() >= decisions || questions.contains(&decision.question.as_str()) {
-            continue;
-        }
-        questions.push(&decision.question);
-        // A plan has its own section, and the reason of a refusal is one of the person's prompts.
-        let is_plan = of.plans.approved.is_some() && decision.answer.starts_with(PLAN_APPROVED);
-        if is_plan || decision.answer.starts_with(REFUSED) || is_prompt(&decision.answer) {
-            continue;
-        }
-        lines.push(format!(
-            "the person answered \"{}\" to your question \"{}\"",
-            shorten(&safe_line(&decision.answer), 220),
-            shorten(&safe_line(&decision.question), 160)
-        ));
-    }
-    lines
-}
-
-/// What Claude said before its last words, newest first: findings of the open turn, answers with their prompt
-/// and the person's reply, and some messages in the middle of earlier turns.
-fn earlier_words(of: &Capture, words: &Words) -> BriefPart {
-    let mut said = EarlierWords::of(words);
-    let answers = of.answers.earlier.iter().rev().chain(&of.answers.before);
+/// What Claude said before its last words, newest first: what it found out in the turn that was not over,
+/// answers that ended a turn, with the prompt and what the person said to it, and some of what it said in the
+/// middle of the turns before.
+fn said_before(of: &Capture, words: &Words, taken: &TakenUp) -> BriefPart {
+    let mut said = SaidBefore::of(words, taken);
     let answers: Vec<(String, &EarlierAnswer)> =
-        answers.map(|answer| (safe_line(&answer.text), answer)).collect();
+        of.answers.all().into_iter().map(|answer| (safe_line(&answer.text), answer)).collect();
     for text in of.answers.findings.iter().rev().map(|text| safe_line(text)) {
-        said.add_turn_text(&text, of);
+        said.midway(&text, of);
     }
     let mut from = 0;
     let recent = of.recent.iter().rev().filter(|said| said.speaker == TranscriptSpeaker::Claude);
-    for text in recent.map(|said| safe_line(&said.text)) {
-        // A long answer has its beginning and its end.
+    // The last words stand above; an earlier answer may have been the same.
+    let mut recent = recent.map(|said| safe_line(&said.text)).peekable();
+    recent.next_if(|text| said.last.contains(&begin_of(without_opening(text))));
+    for text in recent {
+        // Of a long one the answer has its beginning and its end.
         let begin = begin_of(&text);
         let is_same = |answer: &(String, &EarlierAnswer)| answer.0.starts_with(&begin);
         if let Some(at) = answers[from..].iter().position(is_same) {
-            (from..=from + at).for_each(|at| said.add_answer(at, &answers[at], of));
+            (from..=from + at).for_each(|at| said.answer(at, &answers[at], of));
             from += at + 1;
         } else if !of.answers.findings.iter().any(|finding| text.starts_with(&begin_of(&safe_line(finding))))
         {
-            said.add_turn_text(&text, of);
+            said.midway(&text, of);
         }
     }
-    (from..answers.len()).for_each(|at| said.add_answer(at, &answers[at], of));
-    of.answers.findings_before.iter().rev().for_each(|text| said.add_earlier_finding(&safe_line(text), of));
-    let all: Vec<WordsLine> = said.lines.into_iter().chain(said.behind).chain(said.alike).collect();
-    let lines = |of: &dyn Fn(&WordsLine) -> &String| -> Vec<String> {
+    (from..answers.len()).for_each(|at| said.answer(at, &answers[at], of));
+    of.answers.findings_before.iter().rev().for_each(|text| said.found_before(&safe_line(text), of));
+    of.answers.stated.iter().rev().for_each(|one| said.reason(one, of));
+    let all = said.lines;
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|at| all[*at].rank);
+    let lines = |of: &dyn Fn(&SaidLine) -> &String| -> Vec<String> {
         all.iter().map(|line| format!("- {}", safe_line(of(line)))).collect()
     };
     let longer =
         [0, 1].map(|at| lines(&|line| line.longer.as_ref().map_or(&line.text, |longer| &longer[at])));
-    let passage =
-        Passage::Lines { lines: lines(&|line| &line.text), longer: longer.into(), more_in: DOCUMENT_FILE };
-    BriefPart { title: "What you said before, newest first", floor: 0, ideal: 900, passage }
+    let passage = Passage::Lines {
+        lines: lines(&|line| &line.text),
+        order,
+        longer: longer.into(),
+        more_in: DOCUMENT_FILE,
+    };
+    BriefPart { title: "What you said before, newest first", floor: 0, ideal: 1800, passage }
 }
 
-/// One line of that part.
-struct WordsLine {
+/// Which lines of that part come first where there is no room for all.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum SaidRank {
+    /// It has one of the newest reasons, or takes up something that was said before: what was said then is
+    /// not so any more.
+    First,
+    Says,
+    /// More texts of the middle of turns without a number.
+    Behind,
+    /// One more answer of a form that was told, and what says little.
+    Alike,
+}
+
+/// One of the lines of that part.
+struct SaidLine {
     text: String,
-    /// Longer forms: if there is room, and if there is more.
+    /// The same with more of it, for where there is room and where there is more.
     longer: Option<[String; 2]>,
-}
-
-impl From<String> for WordsLine {
-    fn from(text: String) -> Self {
-        Self { text, longer: None }
-    }
+    rank: SaidRank,
 }
 
 /// The lines of that part.
-struct EarlierWords<'a> {
-    /// The last words on one line.
+struct SaidBefore<'a> {
+    taken: &'a TakenUp,
+    /// The last words, on one line.
     last: String,
-    /// The beginnings of the newest prompts, which the brief contains whole.
+    /// The newest prompts stand above, whole: here their beginnings say which ones they are.
     above: Vec<String>,
-    /// The prompt of the next answer is the person's reply to this one.
-    next_reply: &'a str,
-    /// Texts in the middle of a turn that are listed, and how many of them only announce the next step.
+    /// The prompt of the answer above is what the person said to this one.
+    said_next: &'a str,
+    /// The texts of the middle of a turn that are told, and how many of them only tell what came next.
     texts: Vec<String>,
     plain: usize,
-    /// How many answers of each form are listed.
+    /// How often an answer of this form was told.
     forms: HashMap<String, usize>,
-    lines: Vec<WordsLine>,
-    /// Lines that follow if there is room: more texts in the middle of turns without a number.
-    behind: Vec<WordsLine>,
-    /// Last of all: more answers of a listed form, and answers that say little.
-    alike: Vec<WordsLine>,
+    /// Newest first, as far as that is known.
+    lines: Vec<SaidLine>,
 }
 
-impl<'a> EarlierWords<'a> {
-    fn of(words: &Words) -> Self {
+impl<'a> SaidBefore<'a> {
+    fn of(words: &Words, taken: &'a TakenUp) -> Self {
         Self {
+            taken,
             last: safe_line(&words.last_answer),
             above: words.prompts.iter().take(ABOVE).map(|said| one_line(&said.prompt.text)).collect(),
-            next_reply: "",
+            said_next: "",
             texts: Vec::new(),
             plain: 0,
             forms: HashMap::new(),
             lines: Vec::new(),
-            behind: Vec::new(),
-            alike: Vec::new(),
         }
     }
 
-    /// Whether another part contains it.
-    fn is_listed(&self, text: &str, of: &Capture) -> bool {
+    /// Whether another part tells it.
+    fn is_told(&self, text: &str, of: &Capture) -> bool {
         let begin = begin_of(text);
         self.last.contains(text)
-            || of.answers.stated.iter().rev().take(STATED[1]).any(|one| safe_line(&one.text) == text)
+            || of.answers.promises().any(|one| safe_line(&one.text) == text)
             || of.answers.agreed.iter().any(|one| safe_line(&one.text).starts_with(&begin))
     }
 
@@ -847,72 +862,101 @@ impl<'a> EarlierWords<'a> {
         cut_chars(&line, if is_above { NAMED } else { cap })
     }
 
-    /// A text in the middle of a turn. Texts with a number, a path or a name are findings; short ones without
-    /// announce the next step.
-    fn add_turn_text(&mut self, text: &str, of: &Capture) {
+    /// A text of the middle of a turn. Those with a number, a path or a name say what was found; short ones
+    /// without say what comes next.
+    fn midway(&mut self, text: &str, of: &Capture) {
         let text = without_opening(text);
         let is_known = self.texts.iter().any(|known| known == text);
-        if !is_informative(text) || is_known || self.is_listed(text, of) {
+        if !is_informative(text) || is_known || self.is_told(text, of) {
             return;
         }
         let is_plain = !text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
-        let line = WordsLine::from(shorten(text, ANSWER_CHARS));
-        match is_plain {
-            true if !reports_finding(text) => self.alike.push(line),
-            true if self.plain >= SAID => self.behind.push(line),
+        let rank = match is_plain {
+            _ if has_reason(of, text) => SaidRank::First,
+            true if !reports_finding(text) => SaidRank::Alike,
+            true if self.plain >= SAID => SaidRank::Behind,
             _ => {
                 self.plain += usize::from(is_plain);
-                self.lines.push(line);
+                SaidRank::Says
             }
-        }
+        };
+        let reply = refuted(of, text).map(|reply| then_said(&self.named(reply, REPLIED))).unwrap_or_default();
+        let line = format!("{}{reply}", shorten(text, ANSWER_CHARS));
+        self.lines.push(SaidLine { text: line, longer: None, rank });
         self.texts.push(text.to_owned());
     }
 
-    /// A text in the middle of an earlier turn.
-    fn add_earlier_finding(&mut self, text: &str, of: &Capture) {
+    /// A text of the middle of a turn that is over.
+    fn found_before(&mut self, text: &str, of: &Capture) {
         let begin = begin_of(text);
-        if !self.texts.iter().any(|known| known.starts_with(&begin)) && !self.is_listed(text, of) {
-            self.behind.push(shorten(text, ANSWER_CHARS).into());
+        if !self.texts.iter().any(|known| known.starts_with(&begin)) && !self.is_told(text, of) {
+            let line = shorten(text, ANSWER_CHARS);
+            let rank = if has_reason(of, text) { SaidRank::First } else { SaidRank::Behind };
+            self.lines.push(SaidLine { text: line, longer: None, rank });
             self.texts.push(text.to_owned());
         }
     }
 
-    /// The answer at index `at`, which ended a turn.
-    fn add_answer(&mut self, at: usize, (text, answer): &(String, &'a EarlierAnswer), of: &Capture) {
+    /// A decision with its reason that no text above has.
+    fn reason(&mut self, one: &StatedDecision, of: &Capture) {
+        let text = safe_line(&one.text);
+        let is_here = self.lines.iter().any(|line| line.text.contains(&text));
+        let is_in_answer = || of.answers.all().iter().any(|answer| answer.text.contains(&one.text));
+        if !one.is_promise && !is_here && !is_in_answer() && !self.is_told(&text, of) {
+            let rank = if has_reason(of, &text) { SaidRank::First } else { SaidRank::Says };
+            self.lines.push(SaidLine { text: stated(one), longer: None, rank });
+        }
+    }
+
+    /// An answer that ended a turn, the one at the place `at`.
+    fn answer(&mut self, at: usize, (text, answer): &(String, &'a EarlierAnswer), of: &Capture) {
         let text = without_opening(text);
-        if self.is_listed(text, of) {
+        if self.is_told(text, of) {
             return;
         }
         let prompt = match self.named(&answer.prompt, ANSWERED) {
             prompt if prompt.is_empty() => prompt,
             prompt => format!("to \"{prompt}\": "),
         };
-        let reply = answer.reply.as_deref().filter(|reply| *reply != self.next_reply);
-        // The person's reply to a decision in it may refute it.
-        let is_in_it = |one: &&StatedDecision| one.reply.is_some() && text.contains(&safe_line(&one.text));
-        let reply = reply.or_else(|| of.answers.stated.iter().rev().find(is_in_it)?.reply.as_deref());
-        let reply = reply.map(|reply| reply_words(&self.named(reply, REPLIED))).unwrap_or_default();
-        self.next_reply = &answer.prompt;
+        let reply = answer.reply.as_deref().filter(|reply| *reply != self.said_next);
+        let reply = reply.or_else(|| refuted(of, text));
+        let reply = reply.map(|reply| then_said(&self.named(reply, REPLIED))).unwrap_or_default();
+        self.said_next = &answer.prompt;
         let room =
             RECORD_LINE_MAX.saturating_sub(prompt.chars().count() + reply.chars().count() + MARK_CHARS);
         let line = format!("{prompt}{}{reply}", shorten(text, room.min(ANSWER_CHARS)));
         let times = self.forms.entry(form(text)).or_default();
         *times += 1;
         let longer = ANSWER_LONG.map(|cap| format!("{prompt}{}{reply}", shorten(text, cap)));
-        let line = WordsLine { text: line, longer: Some(longer) };
-        match *times > OF_ONE_FORM || at >= SAID && text.width() <= SAYS_DONE && !has_number(text) {
-            true => self.alike.push(line),
-            false => self.lines.push(line),
-        }
+        let says_done = || at >= SAID && text.width() <= SAYS_DONE && !has_number(text);
+        let says_little = !is_informative(text) || says_done();
+        let rank = match () {
+            () if self.taken.answer_takes_up(at) || has_reason(of, text) => SaidRank::First,
+            () if *times > OF_ONE_FORM || says_little && !answer.is_asked_for() => SaidRank::Alike,
+            () => SaidRank::Says,
+        };
+        self.lines.push(SaidLine { text: line, longer: Some(longer), rank });
     }
 }
 
-/// Whether a text has a digit outside of names in back-ticks.
+/// Whether a text has one of the newest reasons that Claude gave.
+fn has_reason(of: &Capture, text: &str) -> bool {
+    let mut newest = of.answers.stated.iter().rev().filter(|one| !one.is_promise).take(REASONS);
+    newest.any(|one| text.contains(&safe_line(&one.text)))
+}
+
+/// What the person said to a decision in a text: it may refute it.
+fn refuted<'a>(of: &'a Capture, text: &str) -> Option<&'a str> {
+    let is_in_it = |one: &&StatedDecision| one.reply.is_some() && text.contains(&safe_line(&one.text));
+    of.answers.stated.iter().rev().find(is_in_it)?.reply.as_deref()
+}
+
+/// Whether a text has a digit outside of the names that stand in back-ticks.
 fn has_number(text: &str) -> bool {
     text.split('`').step_by(2).any(|part| part.contains(|c: char| c.is_numeric()))
 }
 
-/// The beginning of a text, long enough to identify it.
+/// The beginning of a text, which no other has by chance.
 fn begin_of(text: &str) -> String {
     text.chars().take(BEGINNING).collect()
 }
@@ -922,12 +966,12 @@ fn one_line(prompt: &str) -> String {
     safe_line(cut_words(prompt, 4 * REPLY_CAP))
 }
 
-/// The person's reply to something that Claude said.
-fn reply_words(reply: &str) -> String {
+/// What the person said to something that Claude said.
+fn then_said(reply: &str) -> String {
     format!(" Then the person said: \"{}\"", cut_chars(&safe_line(reply), REPLY_CAP))
 }
 
-/// The open tasks: those that come first, and more if they fit.
+/// The open to-dos: those that are told first, and more where there is room.
 fn tasks(of: &Capture, all: &[Task], what: &str) -> (Vec<String>, Vec<String>) {
     let is_open = |id: &&String| {
         of.tasks.list.iter().any(|task| task.id == **id && task.status != TaskStatus::Completed)
@@ -953,8 +997,8 @@ fn tasks(of: &Capture, all: &[Task], what: &str) -> (Vec<String>, Vec<String>) {
     (lines, more)
 }
 
-/// The newest check that passed after the one at index `at` had failed and files were edited, if it names a
-/// path that all of the failures are in.
+/// The newest check that passed after the one at this place had failed and files were edited, where it names
+/// a path that all of the failures are in.
 fn passed_since(checks: &[Check], at: usize) -> Option<&Check> {
     let failed = &checks[at];
     let failing: Vec<&String> =
@@ -969,14 +1013,15 @@ fn passed_since(checks: &[Check], at: usize) -> Option<&Check> {
     checks[at + 1..].iter().rev().find(passed).filter(|_| is_failed)
 }
 
-/// Checks, newest first, failed ones before the others.
-fn checks(of: &Capture) -> Vec<String> {
+/// Checks by their own output, the newest first; the failed ones before the others. Of those that passed
+/// before the last edits all but the newest are for where there is room.
+fn checks(of: &Capture) -> [Vec<String>; 2] {
     let is_first = |at: &usize| {
         of.checks[*at].verdict.outcome == CheckOutcome::Failed && passed_since(&of.checks, *at).is_none()
     };
     let (failed, others): (Vec<usize>, Vec<usize>) = (0..of.checks.len()).rev().partition(is_first);
-    // Of several passed checks of one form only the newest is listed.
-    let mut told: Vec<(String, String, usize)> = Vec::new();
+    // Of those of one form that passed, the newest says it for all.
+    let mut told: Vec<(String, String, usize, bool)> = Vec::new();
     for at in failed.into_iter().chain(others) {
         let one = &of.checks[at];
         let mut line = check(one);
@@ -987,15 +1032,20 @@ fn checks(of: &Capture) -> Vec<String> {
         let form = format!("{} {} {}", one.verdict.outcome.word(), one.is_stale(), form(&one.command));
         let is_passed = one.verdict.outcome == CheckOutcome::Passed;
         match told.iter_mut().find(|(known, ..)| is_passed && *known == form) {
-            Some((.., more)) => *more += 1,
-            None => told.push((form, line, 0)),
+            Some((_, _, more, _)) => *more += 1,
+            None => told.push((form, line, 0, is_passed && one.is_stale())),
         }
     }
-    let text = |(_, line, more): (String, String, usize)| match more {
-        0 => line,
-        more => format!("{line} ({more} more like it passed)"),
-    };
-    told.into_iter().take(CHECKS).map(text).collect()
+    let mut lines = [Vec::new(), Vec::new()];
+    let mut old = 0;
+    for (_, line, more, is_old) in told.into_iter().take(CHECKS) {
+        old += usize::from(is_old);
+        lines[usize::from(is_old && old > OLD_CHECKS)].push(match more {
+            0 => line,
+            more => format!("{line} ({more} more like it passed)"),
+        });
+    }
+    lines
 }
 
 fn check(check: &Check) -> String {
@@ -1032,15 +1082,21 @@ fn written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     lines
 }
 
-fn read(files: &[FileRead], places: &BriefFiles) -> Option<String> {
+/// Files that were read: the newest, and more of them for where there is room.
+fn read(files: &[FileRead], places: &BriefFiles) -> [Option<String>; 2] {
     let range =
         |(from, to): &(u64, u64)| if *to == u64::MAX { format!("{from}-") } else { format!("{from}-{to}") };
     let show = |file: &FileRead| {
         let lines: Vec<String> = file.ranges.iter().map(range).collect();
         format!("{}{}{}", places.show(&file.path), if lines.is_empty() { "" } else { ":" }, lines.join(","))
     };
-    let shown: Vec<String> = files.iter().take(FILES[1]).map(show).collect();
-    (!shown.is_empty()).then(|| listed("files read, newest first", &shown, files.len()))
+    let shown: Vec<String> = files.iter().take(FILES_READ).map(show).collect();
+    let (first, more) = shown.split_at(shown.len().min(FILES[1]));
+    let line = |what, shown: &[String], all| (!shown.is_empty()).then(|| listed(what, shown, all));
+    [
+        line("files read, newest first", first, files.len()),
+        line("more files read", more, files.len() - first.len()),
+    ]
 }
 
 fn listed(what: &str, shown: &[String], all: usize) -> String {
@@ -1049,7 +1105,7 @@ fn listed(what: &str, shown: &[String], all: usize) -> String {
     if told < all { format!("{line} and {} more", all - told) } else { line }
 }
 
-/// How many of the names fit on a line of [`RECORD_LINE_MAX`] characters, so that no name is cut.
+/// How many of the names fit on a line. It is cut at RECORD_LINE_MAX characters: better a whole name less.
 fn fitting(what: &str, names: &[String]) -> usize {
     let mut width = what.chars().count() + 2;
     let mut told = 0;
@@ -1105,7 +1161,7 @@ fn record(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<St
     lines
 }
 
-/// Written files that git was not asked about: another work tree has its own state.
+/// Files that were written where git was not asked: in another work tree, its state is not this one's.
 fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> {
     let asked = git.dir.as_deref().unwrap_or(&of.origin.working_dir);
     let is_outside = |path: &&String| {
@@ -1120,11 +1176,11 @@ fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> 
     })
 }
 
-/// Errors, newest first, each once.
+/// What failed, newest first, each once.
 fn errors(of: &Capture, groups: &[StepGroup<'_>]) -> Vec<String> {
     let mut told: Vec<(String, usize)> = Vec::new();
-    // A failed call may have passed since, and the last calls are listed as steps.
-    let is_listed = |error: &ToolError| {
+    // A call that failed may have passed since, and the last ones are told as steps.
+    let is_told = |error: &ToolError| {
         let is_same = |step: &ToolStep| {
             step.outcome == ToolOutcome::Failed && (&step.tool, &step.about) == (&error.tool, &error.about)
         };
@@ -1135,7 +1191,7 @@ fn errors(of: &Capture, groups: &[StepGroup<'_>]) -> Vec<String> {
         });
         error.passed_since || error.looked || is_check(&error.about) || is_last
     };
-    for error in of.errors.iter().rev().filter(|error| !is_listed(error)) {
+    for error in of.errors.iter().rev().filter(|error| !is_told(error)) {
         let about = if error.about.is_empty() {
             String::new()
         } else {

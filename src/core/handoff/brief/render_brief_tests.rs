@@ -1,4 +1,4 @@
-//! The content of briefs, and texts that try to break one.
+//! What a brief says, and that nothing in it breaks it.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,8 @@ use super::*;
 use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::transcript_facts::{
-    AgentReport, AnsweredQuestion, EarlierAnswer, FileRead, ToolError, ToolOutcome,
+    AgentReport, AnsweredQuestion, EarlierAnswer, Exchange, FileRead, StatedDecision, ToolError, ToolOutcome,
+    TranscriptSpeaker,
 };
 use crate::core::handoff::capture::GitState;
 use crate::core::handoff::document::Fence;
@@ -91,6 +92,7 @@ fn is_sound(text: &str, budget: usize) {
         "Work in hand",
         "Record (data)",
         "What you said before, newest first",
+        "What was done further back (data)",
         "Where to look",
     ];
     let at: Vec<usize> = headings
@@ -203,6 +205,68 @@ fn a_reply_stands_with_what_it_is_about() {
 }
 
 #[test]
+fn a_choice_stands_with_the_options_that_were_no_question() {
+    let mut capture = capture("write the store");
+    let asked = "Three ways:\na) one file a day\nb) one table with the key (boat, day)\nc) a document each";
+    let about = |said: &str, capture: &mut Capture| {
+        capture.prompts.here.truncate(1);
+        capture.prompts.here.push(TranscriptPrompt { asked: Some(asked.into()), ..prompt(said) });
+        of(capture, Budget::default())
+            .contains("(after your words \"Three ways: / a) one file a day / b) one table")
+    };
+    assert!(about("b", &mut capture) && about("the second one", &mut capture));
+    assert!(!about("and now the reader of the files, with a test", &mut capture));
+}
+
+#[test]
+fn a_command_of_the_persons_may_answer_the_question() {
+    let mut capture = capture("repair the gate");
+    capture.answers.last = "Can you run `systemctl restart gate` for me?".into();
+    (capture.situation.turn_ended, capture.ran_since) = (true, true);
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("The person has run a command since: see \"Work in hand\".\n"), "{text}");
+    assert!(!text.contains("has not answered") && !text.contains("has no answer yet"), "{text}");
+}
+
+#[test]
+fn to_dos_are_told_to_be_older_than_what_the_person_said() {
+    let mut capture = capture("migrate the schema");
+    capture.tasks.list = vec![task(2, "Fix the mailer", TaskStatus::Pending)];
+    capture.tasks.said_since = true;
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("\n- to do (the person has said more since): #2 Fix the mailer\n"), "{text}");
+}
+
+#[test]
+fn last_words_that_are_an_earlier_answer_leave_the_others_in_their_order() {
+    let mut capture = capture("move the pages");
+    let same = "The page stands in the new layout and both tests of it pass.";
+    capture.answers.earlier = vec![
+        answered("move the gate page", same, None),
+        answered("which colour", "It should be RAL 5017, as the others.", None),
+    ];
+    capture.answers.last = same.into();
+    let said = |text: &str| Exchange { speaker: TranscriptSpeaker::Claude, text: text.into() };
+    capture.recent = vec![said(same), said("It should be RAL 5017, as the others."), said(same)];
+    let text = of(&capture, Budget::default());
+    assert_eq!(text.matches("RAL 5017").count(), 1, "{text}");
+}
+
+#[test]
+fn a_short_answer_is_told_in_its_place_where_it_was_asked_for() {
+    let mut capture = capture("look around");
+    let found = |n: usize| format!("Value {n} of limits.yaml is read twice, and the second one wins.");
+    capture.answers.earlier =
+        (0..6).map(|n| answered(&format!("which value {n} wins"), &found(n), None)).collect();
+    capture.answers.earlier.insert(0, answered("and the harbour of Kalmar", "kalmar is done.", None));
+    capture.answers.earlier.insert(1, answered("who owns the export job now?", "Ingeborg does.", None));
+    let text = of(&capture, Budget::default());
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}\n{text}"));
+    assert!(at("Value 5 of") < at("Ingeborg does.") && at("Ingeborg does.") < at("Value 0 of"));
+    assert!(at("kalmar is done.") > at("Value 0 of"), "it says little");
+}
+
+#[test]
 fn a_short_reply_or_correction_does_not_displace_the_task() {
     let task =
         "Refactor the scheduler of the crane park: jobs must survive a restart, at most 3 cranes at once.";
@@ -241,7 +305,7 @@ fn rules_in_any_words_are_told_while_there_is_room() {
         assert!(text.contains(&format!("> {rule}\n")), "{rule}\n{text}");
     }
     assert!(text.contains("(119)") && units(&text) > 6500, "the newest, and no room is free: {text}");
-    // Over several hand-overs: said in an earlier conversation, with many prompts since.
+    // Over a chain: in a conversation before, and many since.
     let state = crate::core::handoff::state_json::HandoffState::of(&capture);
     let mut next = crate::core::handoff::document::tests::capture("go on");
     state.pass_on(&mut next);
@@ -262,7 +326,7 @@ fn a_long_prompt_keeps_what_it_prohibits_when_it_is_cut() {
     capture.prompts.here[3].text = format!("{filling}{rule} {filling}");
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
-    assert!(text.contains(&format!("> [...] {rule}\n")), "{text}");
+    assert!(text.contains(&format!(" [...] {rule}")), "{text}");
 }
 
 #[test]
@@ -362,7 +426,7 @@ fn the_approved_plan_is_whole_while_it_is_in_hand() {
         question: "Is this plan approved?".into(),
         answer: format!("approved: {text}"),
     });
-    capture.plans.approved = Some(PlanInHand { text, file: None, is_current: true });
+    capture.plans.approved = Some(PlanInHand { text, file: None, is_current: true, ..PlanInHand::default() });
     let shown = of(&capture, Budget::default());
     is_sound(&shown, 9500);
     assert!(shown.contains("\n## Your plan, which the person approved\n```text\n# Plan: split the mailer\n"));
@@ -373,6 +437,11 @@ fn the_approved_plan_is_whole_while_it_is_in_hand() {
     assert!(shown.contains("1. step 1: tenant 11 first\n"), "its beginning\n{shown}");
     let path = "plan.md (the plan that the person approved)";
     assert!(shown.contains("(shortened; whole in plan.md)") && shown.contains(path), "{shown}");
+    capture.plans.approved.as_mut().unwrap().said_since = true;
+    let shown = of(&capture, Budget::default());
+    let said =
+        "\n## Your plan, which the person approved\nThe person has said more since: see \"Request\".\n";
+    assert!(shown.contains(said) && shown.contains("1. step 1:"), "they may have taken it back\n{shown}");
     capture.plans.approved.as_mut().unwrap().is_current = false;
     let shown = of(&capture, Budget::default());
     is_sound(&shown, 9500);
@@ -389,8 +458,12 @@ fn a_plan_that_was_refused_and_approved_later_is_not_told_as_refused() {
         answered("Is this plan approved?", "refused: not Monday"),
         answered("Is this plan approved?", "approved: cut over Tuesday"),
     ];
-    capture.plans.approved =
-        Some(PlanInHand { text: "cut over Tuesday".into(), file: None, is_current: true });
+    capture.plans.approved = Some(PlanInHand {
+        text: "cut over Tuesday".into(),
+        file: None,
+        is_current: true,
+        ..PlanInHand::default()
+    });
     let text = of(&capture, Budget::default());
     assert!(text.contains("cut over Tuesday") && !text.contains("refused:"), "{text}");
 }
@@ -407,10 +480,7 @@ fn a_claim_that_the_person_refuted_stands_with_their_words() {
     };
     capture.recent = vec![said(claim), said("It is back.")];
     let text = of(&capture, Budget::default());
-    assert!(
-        text.contains(&format!("- you said: {claim} Then the person said: \"no, put it back\"\n")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("- {claim} Then the person said: \"no, put it back\"\n")), "{text}");
     assert_eq!(text.matches(claim).count(), 1, "{text}");
 }
 
@@ -463,7 +533,12 @@ fn a_plan_that_waits_is_told_whole_with_its_file() {
     let steps: String = (1..=15).map(|n| format!("{n}. move topic {n}\n")).collect();
     let mut capture = full();
     capture.situation.asked = vec![format!("a plan waits for approval: {steps}")];
-    capture.plans.open = Some(PlanInHand { text: steps, file: Some("/p/kafka.md".into()), is_current: true });
+    capture.plans.open = Some(PlanInHand {
+        text: steps,
+        file: Some("/p/kafka.md".into()),
+        is_current: true,
+        ..PlanInHand::default()
+    });
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
     for part in [
@@ -483,7 +558,7 @@ fn to_dos_of_before_the_current_request_come_last() {
     capture.tasks.list =
         vec![task(1, "Schema", TaskStatus::InProgress), task(2, "Fix the mailer", TaskStatus::Pending)];
     capture.tasks.old = ["#1".to_owned()].into();
-    capture.answers.stated = vec!["I chose a map because it is fast.".into()];
+    capture.answers.stated = vec![StatedDecision::promise("I will switch it on again.".into(), None)];
     let text = of(&capture, Budget::default());
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}\n{text}"));
     assert!(at("- to do: #2 Fix the mailer") < at("- you said: "));
@@ -581,29 +656,18 @@ fn the_least_budget_and_the_longest_paths_hold() {
     capture.origin.transcript = "/very/long".repeat(100);
     for size in [0, 10, 2000, 3000, 5000, 9500, 10_000, 1_000_000] {
         let places = BriefFiles::of(&capture, &"/very/long".repeat(20), &capture.id(), true);
-        let text = brief(
-            &capture,
-            &Words::of(&capture),
-            &places,
-            Budget { brief: size, request: 100_000, decisions: 5 },
-        );
+        let text = brief(&capture, &Words::of(&capture), &places, Budget { brief: size, request: 100_000 });
         is_sound(&text, size.clamp(BRIEF_LEAST, HARD_MAX));
     }
 }
 
 #[test]
-fn its_length_is_as_configured_and_its_decisions_as_the_budget_says() {
-    let of = |frame_chars, decisions| {
+fn its_length_is_as_configured() {
+    let lengths = [3000, 6000].map(|frame_chars| {
         let mut capture = capture("begin");
-        capture.decisions = (0..20)
-            .map(|n| AnsweredQuestion { question: format!("Q{n}?"), answer: "That.".into() })
-            .collect();
         capture.answers.last = "said ".repeat(3000);
-        of(&capture, Budget { decisions, ..Budget::of(&Handoff { frame_chars, ..Handoff::default() }) })
-    };
-    let decisions = |text: &str| (0..20).filter(|n| text.contains(&format!("Q{n}?"))).count();
-    assert_eq!([1, 7].map(|n| decisions(&of(9500, n))), [1, 7]);
-    let lengths = [3000, 6000].map(|size| units(&of(size, 5)));
+        units(&of(&capture, Budget::of(&Handoff { frame_chars, ..Handoff::default() })))
+    });
     assert!(lengths[0] <= 3000 && (3001..=6000).contains(&lengths[1]), "{lengths:?}");
 }
 
@@ -623,7 +687,7 @@ fn a_document_alone_makes_a_brief() {
 }
 
 proptest! {
-    // Each case takes a tenth of a second without optimization.
+    // Each takes a tenth of a second without optimization.
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_text_breaks_a_brief(
@@ -640,7 +704,7 @@ proptest! {
         capture.summary = Some(said.clone());
         capture.files.written = vec![any.clone(), said];
         capture.answers.stated = vec![any.as_str().into()];
-        is_sound(&of(&capture, Budget { brief: size, request, decisions: 5 }), size.clamp(BRIEF_LEAST, HARD_MAX));
+        is_sound(&of(&capture, Budget { brief: size, request }), size.clamp(BRIEF_LEAST, HARD_MAX));
     }
 }
 
@@ -693,8 +757,101 @@ fn many_long_prompts_name_their_file_once() {
     capture.prompts.here.extend((0..40).map(|n| prompt(&format!("task {n} {}", "of the port ".repeat(50)))));
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
-    assert!(text.matches(" characters left out]\n").count() > 20, "{text}");
+    assert!(text.matches(" [...]\n").count() > 20, "{text}");
     assert!(text.matches("prompts.md").count() <= 3, "{text}");
+}
+
+/// Prompts and answers of a usual length that say nothing which matters later.
+fn work(capture: &mut Capture, count: usize) {
+    for n in 0..count {
+        let (what, how) = ["the list", "the form", "the head", "the print", "the map"]
+            .iter()
+            .flat_map(|what| ["wide", "slow", "pale", "odd", "late", "low"].map(|how| (*what, how)))
+            .nth(n % 30)
+            .unwrap();
+        let text = format!(
+            "please look at {what} again, it is {how} in the morning when all of them are at work, and the \
+             people at the pier see it before we do, so they call somebody who can not help them"
+        );
+        capture.prompts.here.push(prompt(&text));
+        let done =
+            format!("It is not {how} any more; {what} waits for its rows, and the neighbours do, too.");
+        capture.answers.earlier.push(answered(&text, &done, None));
+    }
+}
+
+#[test]
+fn a_rule_in_a_full_brief_stands_with_what_took_it_back() {
+    let lifted = "table t8334 you can change now Piotr has a copy";
+    let dictated = format!(
+        "okay so we looked at it at the pier and most of it is fine the list could be a bit wider on the \
+         left so that the names are not cut off there and {lifted} and then the icons there are two of them \
+         that look the same to some of the people so take another shape for one of them"
+    );
+    let typed = "Most of it is as they like it. The list may be a little wider, the names are sometimes cut. \
+                 Ylva needs page 1025 on Thursday only. The dates at the top are fine now, and the print \
+                 looks good on the big printer, on the small one it is a bit pale, but that is the printer.";
+    let mut capture = capture("today we go through the list, one after the other");
+    let old = ["never touch table t8334", "Ylva needs page 1025 by Tuesday noon"];
+    capture.prompts.here.extend(old.map(prompt));
+    work(&mut capture, 30);
+    capture.prompts.here.extend([dictated.as_str(), typed].map(prompt));
+    work(&mut capture, 30);
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    for part in [old[0], lifted, old[1], "Ylva needs page 1025 on Thursday only."] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(text.contains(" [...]\n"), "it is full: {text}");
+    // Where there is no room for the newer one, the older one goes, too.
+    for size in (BRIEF_LEAST..9500).step_by(250) {
+        let text = of(&capture, Budget { brief: size, ..Budget::default() });
+        let at_least = |old: &str, new: &str| !text.contains(old) || text.contains(new);
+        assert!(at_least(old[0], lifted) && at_least(old[1], "on Thursday only"), "{size}\n{text}");
+    }
+}
+
+#[test]
+fn a_number_that_was_replaced_is_not_told_without_the_new_one() {
+    let mut capture = capture("today we go through the list, one after the other");
+    let before = "7921 entries have no owner, because the import left the field empty.";
+    capture.answers.earlier = vec![answered("how many have no owner?", before, None)];
+    capture.answers.stated = vec![before.into()];
+    work(&mut capture, 4);
+    let newer = "Without them 6810 entries have no owner.";
+    capture.answers.earlier.push(answered("without the test accounts please", newer, None));
+    work(&mut capture, 30);
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    assert!(text.contains(newer) && text.matches("7921 entries").count() <= 1, "{text}");
+    if let Some(at) = text.find("7921 entries") {
+        assert!(text.find(newer).unwrap() < at, "{text}");
+    }
+    // A reason that no answer has is told behind them.
+    capture
+        .answers
+        .stated
+        .push("I use gettext rather than a dictionary, because plural forms differ.".into());
+    capture.answers.earlier.clear();
+    assert!(of(&capture, Budget::default()).contains("- you said: I use gettext rather than"));
+}
+
+#[test]
+fn last_words_that_were_said_before_are_told_once() {
+    let done = "Done, the migration is written and all tests pass.";
+    let mut capture = capture("add the field flag");
+    capture.answers.earlier = vec![
+        answered("add the field draught", done, None),
+        answered("what is the largest one?", "The largest draught is 15.2 m.", None),
+    ];
+    let said = |text: &str| crate::core::claude::transcript_facts::Exchange {
+        speaker: crate::core::claude::transcript_facts::TranscriptSpeaker::Claude,
+        text: text.into(),
+    };
+    capture.recent = [done, "The largest draught is 15.2 m.", done].map(said).into();
+    capture.answers.last = done.into();
+    let text = of(&capture, Budget::default());
+    assert_eq!(text.matches("15.2 m").count(), 1, "{text}");
 }
 
 #[test]
@@ -714,13 +871,13 @@ fn the_brief_and_words_of_another_day_have_their_date() {
     capture.prompts.here[2] = just;
     assert!(!of(&capture, Budget::default()).contains("said at"), "a moment ago");
     capture.prompts.here[2] = said(20, "go on");
-    let part = "> go on\n\nOn Wed 2026-11-18:\n> at nine\n\n> the audit is tomorrow\n";
+    let part = "> go on\n\nOn Wed 2026-11-18:\n(09:00)\n> at nine\n\n(09:00)\n> the audit is tomorrow\n";
     assert!(text.contains(part), "{text}");
     let earlier = Words::of(&capture).to_pass_on();
     capture.prompts.before = earlier.iter().map(|row| row.prompt()).collect();
     capture.prompts.here = vec![said(20, "now the other thing")];
     let text = of(&capture, Budget::default());
-    assert!(text.contains("On Wed 2026-11-18:\n(in an earlier conversation)\n> at nine\n"), "{text}");
+    assert!(text.contains("On Wed 2026-11-18:\n(in an earlier conversation, 09:00)\n> at nine\n"), "{text}");
     capture.prompts.here = (1..=28).map(|day| said(day, &"do more of it ".repeat(40))).collect();
     is_sound(&of(&capture, Budget { brief: BRIEF_LEAST, ..Budget::default() }), BRIEF_LEAST);
     is_sound(&of(&capture, Budget::default()), 9500);
@@ -783,7 +940,7 @@ fn what_claude_found_out_is_told_with_the_prompt_that_it_answers() {
     assert!(text.find("value 29 wins") < text.find("value 28 wins"), "newest first");
     assert!(text.find("which value 0 wins") < text.find("handler is dropped"), "it says little, and is old");
     assert!(text.contains("- The other handler is dropped.\n"), "{text}");
-    // Text that does not fit is in the document.
+    // What has no room stands in the document.
     let mut full = full();
     full.answers.earlier = capture.answers.earlier;
     let text = of(&full, Budget::default());
@@ -840,7 +997,7 @@ fn an_answer_stands_with_what_the_person_said_to_it_once() {
                  said: \"yes, mend it\"\n- to \"why is it slow\": The pool is empty: somebody never gives a \
                  connection back.\n";
     assert!(text.contains(lines), "{text}");
-    // Prompts that the brief contains are named by their beginnings.
+    // Where the prompts stand above, their beginnings name them.
     let task = "why does the pool run dry every night, while nobody works in the port";
     capture.prompts.here = vec![prompt(task), prompt("no: the pool of the mailer, not that one")];
     capture.answers.earlier[1].prompt = task.into();
@@ -850,7 +1007,7 @@ fn an_answer_stands_with_what_the_person_said_to_it_once() {
                 noon. Then the person said: \"no: the pool of the mail...\"\n";
     assert!(text.contains(line), "{text}");
     capture.answers.earlier[1].prompt = "no".into();
-    // Texts in the middle of the turn since then come first.
+    // What Claude said since, in the middle of a turn, comes first.
     let said = |text: &str| crate::core::claude::transcript_facts::Exchange {
         speaker: crate::core::claude::transcript_facts::TranscriptSpeaker::Claude,
         text: text.into(),

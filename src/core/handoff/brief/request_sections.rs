@@ -1,41 +1,45 @@
-//! The person's words: the current request and the prompts since, then earlier prompts, newest first.
+//! What the person wants: the current request and what was said about it since, then everything before,
+//! newest first.
 
 use std::collections::HashSet;
 
 use super::section_lengths::BriefPart;
+use super::taken_up::TakenUp;
 use super::truncation::{Passage, Quote};
 use crate::core::claude::prompts::PromptKind;
 use crate::core::handoff::capture::Capture;
-use crate::core::handoff::current_request::{asks, is_option, names_work};
+use crate::core::handoff::current_request::{asks, is_option, may_choose, names_work};
 use crate::core::handoff::pasted_text::has_paste;
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, call_of, day, labels};
 use crate::core::text::safe_text::{cut_chars, safe_line};
 use crate::core::time::WallTime;
 
-/// The prompts since the request get at least this fraction of the room for the request.
+/// This part of the room for the request is for what was said since it was set, however long it is.
 const SINCE: usize = 3;
-/// How many of the newest and of the oldest prompts come before the shortest of the others.
+/// So many of the newest and of the oldest prompts come before the shortest of the others.
 const ENDS: usize = 6;
-/// The longest question, and the longest of its options, in characters.
+/// How much is shown of a question, and of one of its options, in characters.
 const ASKED: [usize; 2] = [240, 80];
-/// Prompts older than this, in ms, have their time of day.
+/// What was said so long ago has its time of day, in milliseconds.
 const JUST_NOW_MS: u64 = 30 * 60 * 1000;
-/// The most options of a question.
+/// How many options of a question are shown.
 const OPTIONS: usize = 8;
 
 /// The sections of the person's words.
-pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<BriefPart> {
+pub(super) fn parts(capture: &Capture, words: &Words, taken: &TakenUp, request: usize) -> Vec<BriefPart> {
     let all = &words.prompts;
+    let asked_again = asked_again(all);
     let start = words.request_start();
-    // From the newest prompt back to the one that set the request. If not all of them fit, the oldest of
-    // those between count as earlier.
-    let show = |at: usize| quote(&all[at], at == 0, capture, words);
+    // The newest words, back to the request that they are about; where there is no room for all of them, the
+    // oldest of those between count as earlier.
+    let show =
+        |at: usize| Quote { shared: taken.prompt(at).clone(), ..quote(&all[at], at == 0, capture, words) };
     let last = (start < all.len()).then(|| Quote { sets_work: true, ..show(start) });
     let whole = last.as_ref().map_or(0, Quote::whole);
     let mut room = request.saturating_sub(whole).max(request / SINCE);
-    let again = repeated_prompts(&all[..start]);
+    let again = said_again(&all[..start]);
     let (mut group, mut quotes): (Vec<usize>, Vec<Quote>) = (0..start)
-        .filter(|at| !again.contains(at))
+        .filter(|at| !again.contains(at) && !asked_again.contains(at))
         .map(|at| (at, show(at)))
         .take_while(|(at, quote)| {
             let left = room.checked_sub(quote.least());
@@ -45,9 +49,10 @@ pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<Bri
         .unzip();
     group.extend((start < all.len()).then_some(start));
     group.extend(again);
+    group.extend(asked_again);
     quotes.extend(last);
     let mut order: Vec<usize> = (0..quotes.len()).collect();
-    // The newest one first, then the one that set the work.
+    // The newest, then the one that set work.
     if let Some(last) = order.pop().filter(|last| *last > 0) {
         order.insert(1, last);
     } else if !quotes.is_empty() {
@@ -69,13 +74,14 @@ pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<Bri
             ideal: request.max(300),
             passage: Passage::Quotes { above, quotes, order, today: today.clone() },
         },
-        earlier(all, &group, words, today.clone()),
-        before(all, &group, today),
+        earlier(words, taken, &group, today.clone()),
+        before(all, taken, &group, today),
     ]
 }
 
-/// Indices of short prompts such as "continue" that repeat a newer one word for word and answer no question.
-fn repeated_prompts(prompts: &[PersonPrompt]) -> Vec<usize> {
+/// Places of prompts such as "continue" that stand among the newer ones already, word for word, and answer
+/// no question.
+fn said_again(prompts: &[PersonPrompt]) -> Vec<usize> {
     let mut known: HashSet<&str> = HashSet::new();
     let is_again = |at: &usize| {
         let said = &prompts[*at];
@@ -84,7 +90,18 @@ fn repeated_prompts(prompts: &[PersonPrompt]) -> Vec<usize> {
     (0..prompts.len()).filter(is_again).collect()
 }
 
-/// The explanation of quotes with pasted parts.
+/// Places of answers to questions that Claude asked again: the newer answer counts.
+fn asked_again(prompts: &[PersonPrompt]) -> Vec<usize> {
+    let mut known: HashSet<&str> = HashSet::new();
+    let is_again = |at: &usize| {
+        let said = &prompts[*at].prompt;
+        let asked = said.asked.as_deref().filter(|_| said.kind == PromptKind::Answer);
+        asked.is_some_and(|asked| !known.insert(asked))
+    };
+    (0..prompts.len()).filter(is_again).collect()
+}
+
+/// What is to be known of quotes with pasted parts.
 fn of_pastes(quotes: &[Quote]) -> &'static str {
     match quotes.iter().any(|quote| has_paste(&quote.text)) {
         true => {
@@ -94,32 +111,39 @@ fn of_pastes(quotes: &[Quote]) -> &'static str {
     }
 }
 
-/// The prompts at `places` as quotes, and their order of importance.
-fn quotes(places: &[usize], all: &[PersonPrompt]) -> (Vec<Quote>, Vec<usize>) {
+/// Those of `places` as quotes, and which of them come first.
+fn quotes(places: &[usize], all: &[PersonPrompt], taken: &TakenUp) -> (Vec<Quote>, Vec<usize>) {
     let quote = |at: &usize| {
         let said = &all[*at];
         let mut label = labels(said);
         label.extend(about(said));
-        Quote { label: label.join(", "), text: said.prompt.text.clone(), day: day(said), ..Quote::default() }
+        Quote {
+            label: label.join(", "),
+            text: said.prompt.text.clone(),
+            day: day(said),
+            sets_work: false,
+            shared: taken.prompt(*at).clone(),
+        }
     };
     let order = by_worth(places, all, ENDS).into_iter().filter_map(|at| places.binary_search(&at).ok());
     (places.iter().map(quote).collect(), order.collect())
 }
 
-/// Prompts of earlier conversations.
-fn before(all: &[PersonPrompt], group: &[usize], today: String) -> BriefPart {
+/// What was said in the conversations before.
+fn before(all: &[PersonPrompt], taken: &TakenUp, group: &[usize], today: String) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_none()).collect();
-    let (quotes, order) = quotes(&rest, all);
+    let (quotes, order) = quotes(&rest, all, taken);
     let title = "Requests from earlier conversations (standing rules still apply)";
     let above = format!("Newest first.\n{}", of_pastes(&quotes));
     BriefPart { title, floor: 400, ideal: 1000, passage: Passage::Quotes { above, quotes, order, today } }
 }
 
-fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, today: String) -> BriefPart {
+fn earlier(words: &Words, taken: &TakenUp, group: &[usize], today: String) -> BriefPart {
+    let all = &words.prompts;
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
-    let (quotes, order) = quotes(&rest, all);
+    let (quotes, order) = quotes(&rest, all, taken);
     let more = match words.dropped {
         0 => String::new(),
         dropped => format!("; {dropped} more are only in the transcript"),
@@ -136,7 +160,7 @@ fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, today: String) 
     }
 }
 
-/// A prompt of the current request.
+/// One prompt of the current request.
 fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) -> Quote {
     let mut label = labels(said);
     if said.number.is_none() {
@@ -145,10 +169,13 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     if newest && capture.prompts.unanswered && said.number.is_some() && !said.prompt.interrupted {
         label.push("not answered yet: this is what to do now".to_owned());
     }
-    label.extend(time_of_day(said, capture).filter(|_| newest));
+    label.extend(said_at(said, capture).map(|hour| match newest {
+        true => format!("said at {hour} (UTC)"),
+        false => hour,
+    }));
     let is_last =
         said.prompt.asked.as_deref().is_some_and(|asked| words.last_answer.ends_with(asked.trim_end()));
-    // A frequent answer such as "Done." may belong to an earlier prompt.
+    // What Claude says again and again ("Done.") may have been answered before.
     match is_last && newest && capture.answers.replied && !words.last_answer.is_empty() {
         true => label.push("after your last words".to_owned()),
         false => label.extend(about(said)),
@@ -160,28 +187,31 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     Quote { label: label.join(", "), text, day: day(said), ..Quote::default() }
 }
 
-/// The time of day of a prompt, unless it is recent: "in two hours" counts from there.
-fn time_of_day(said: &PersonPrompt, capture: &Capture) -> Option<String> {
+/// The time of day of a prompt that is not of the last half hour: "in two hours" counts from there.
+fn said_at(said: &PersonPrompt, capture: &Capture) -> Option<String> {
     let at = said.prompt.at.as_deref().and_then(WallTime::parse)?;
-    (at.after(JUST_NOW_MS) <= capture.origin.created_at).then(|| format!("said at {} (UTC)", at.hour()))
+    (at.after(JUST_NOW_MS) <= capture.origin.created_at).then(|| at.hour())
 }
 
-/// The question of Claude's that a prompt may answer.
+/// What a prompt may answer: a question of Claude's, or options that it listed.
 fn about(said: &PersonPrompt) -> Option<String> {
     let is_answer = said.prompt.kind == PromptKind::Answer;
     let asked = said.prompt.asked.as_deref();
-    let asked = asked.filter(|asked| is_answer || asks(asked)).filter(|_| call_of(said).is_none())?;
+    let asked = asked.filter(|asked| is_answer || asks(asked) || may_choose(&said.prompt));
+    let asked = asked.filter(|_| call_of(said).is_none())?;
     Some(format!("after your words \"{}\"", question(asked)))
 }
 
-/// Claude's question on one line: the beginning of each option, or its end without options.
+/// What Claude had asked, on one line: the beginning of each option that it listed, else its end.
 fn question(asked: &str) -> String {
     let lines: Vec<&str> = asked.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let options: Vec<&str> = lines.iter().copied().filter(|line| is_option(line)).take(OPTIONS).collect();
     if options.len() < 2 {
         return end_of_question(asked, ASKED[0]);
     }
-    let question = lines.iter().rev().find(|line| !is_option(line) && asks(line));
+    let mut prose = lines.iter().rev().filter(|line| !is_option(line));
+    let above = lines.iter().position(|line| is_option(line)).and_then(|at| lines.get(at.checked_sub(1)?));
+    let question = prose.find(|line| asks(line)).or(above);
     let question = question.map(|line| end_of_question(line, ASKED[0] / 2));
     let options = options.into_iter().map(|line| cut_chars(&safe_line(line), ASKED[1]));
     question.into_iter().chain(options).collect::<Vec<_>>().join(" / ")

@@ -1,4 +1,4 @@
-//! The kinds of text in a brief and how each is cut: quotes and texts in the middle, lists at the end.
+//! The kinds of text in a brief, and how each is cut: quotes and texts by their middle, lists by their end.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,98 +6,133 @@ use std::collections::HashMap;
 use super::super::current_request::is_standing;
 use super::super::document::Fence;
 use super::super::pasted_text::{has_paste, own_words, with_short_pastes};
+use super::super::prompt_sentences::{GIST_SENTENCE, ranked_parts, sentences};
 use super::super::repeated_lines::{folded, form};
 use super::brief_files::PROMPTS_FILE;
+use super::taken_up::{SharedWords, has_any, has_digit};
 use crate::core::text::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
 
-/// The longest fence with its newline and a newline for a cut line, in UTF-16 units.
+/// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
 const FENCE_ROOM: usize = 15;
-/// How near the border of a line must be for a cut to move there, in UTF-16 units.
+/// How near a line's border must be for a cut to fall on it, in UTF-16 units.
 const NEAR: usize = 200;
-/// The longest sentence that is kept because it prohibits or demands something, in UTF-16 units.
+/// The longest sentence that is kept for what it prohibits or demands, in UTF-16 units.
 const SENTENCE: usize = 300;
-/// With this much room the shortest sentences of a cut prompt are kept as well, in UTF-16 units.
+/// From this much room on the shortest sentences of a cut prompt are shown as well, in UTF-16 units.
 const ROOMY: usize = 1000;
 /// How much of a prompt is searched for such sentences, in bytes.
 const SEARCHED: usize = 64 << 10;
-/// How many rows of a long table are kept in a cut text.
+/// Of a longer table the first rows are shown when there is no room for the whole text.
 const TABLE_ROWS: usize = 6;
-/// The shortest useful beginning of a line, in UTF-16 units.
+/// The least that is worth to be kept of each line, in UTF-16 units.
 const LEAST_LINE: usize = 100;
-/// The short form of a prompt when not all fit, in UTF-16 units.
+/// A prompt keeps this much when there is too little room for all, in UTF-16 units.
 const SHORT: usize = 240;
-
-/// The same for a prompt that prohibits or demands something, in UTF-16 units.
+/// The same of a prompt that prohibits or demands something, or takes up something older, in UTF-16 units.
 const WITH_RULES: usize = 1000;
+/// How much of the beginning of a longer prompt is shown then, in UTF-16 units.
+const GIST_HEAD: usize = 80;
+/// What is no longer is shown whole then.
+const GIST_LEAST: usize = 100;
+/// Ranks of a part of a prompt: it takes up something older; it prohibits or demands something; it has a
+/// number.
+const TAKES_UP: u8 = 0;
+const DEMANDS: u8 = 1;
+const COUNTS: u8 = 2;
 
+/// One prompt of the person, as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Quote {
-    /// A remark on a line of its own; may be empty.
+    /// What is to be known of it, on a line of its own; may be empty.
     pub label: String,
+    /// The person's words, safe.
     pub text: String,
-    /// The day of the prompt; empty if it is unknown.
+    /// The day on which it was said; empty when it is not known.
     pub day: String,
-    /// It set the current work.
+    /// The prompt that set the current work.
     pub sets_work: bool,
+    /// What it has in common with older and newer texts.
+    pub shared: SharedWords,
 }
 
 impl Quote {
-    /// Its length, in UTF-16 units.
+    /// How much a part of it matters, the lowest rank most.
+    fn rank(&self, part: &str) -> Option<u8> {
+        match part {
+            _ if has_any(part, &self.shared.of_older) => Some(TAKES_UP),
+            _ if is_standing(part) => Some(DEMANDS),
+            _ => part.contains(|c: char| c.is_numeric()).then_some(COUNTS),
+        }
+    }
+
+    /// What it takes, in UTF-16 units.
     pub fn whole(&self) -> usize {
         units(&quoted(&self.label, &self.text))
     }
 
-    /// Whether it is cut when not all fit.
+    /// Whether it is cut where there is too little room for all.
     fn is_long(&self) -> bool {
         self.whole() > SHORT + units(&self.label)
     }
 
-    /// The length of its short form, in UTF-16 units.
+    /// What it takes at least where all are shown, in UTF-16 units.
     pub fn least(&self) -> usize {
         self.whole().min(SHORT + units(&self.label))
     }
 }
 
-/// Which part of a long text is kept.
+/// What is kept of a text that is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextCut {
-    /// At most this much of the beginning, in UTF-16 units, and as much of the end as fits.
+    /// At most so much of its beginning, in UTF-16 units; the rest of the room is its end's.
     Ends(usize),
+    /// Its beginning alone.
     Beginning,
-    /// The beginning of each line, because each may matter; otherwise as [`TextCut::Beginning`].
+    /// The beginning of each of its lines, because each may be meant; else as [`TextCut::Beginning`].
     Lines,
 }
 
+/// What a part says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
-    /// Prompts in order; when not all fit, the first in `order` (indices) take precedence.
+    /// Prompts, the most important of them first in `order` (indices), shown in the order of the list.
     Quotes {
-        /// The text above them.
+        /// What stands above them.
         above: String,
+        /// The prompts.
         quotes: Vec<Quote>,
+        /// Which come first when there is no room for all.
         order: Vec<usize>,
-        /// The day of the brief; other days are named.
+        /// The day of the brief: another one is told.
         today: String,
     },
+    /// A text in a fence.
     Text {
+        /// What stands above it.
         above: String,
+        /// The text, safe.
         text: String,
+        /// What of it is kept where there is no room for all.
         cut: TextCut,
-        /// The file with the whole text.
+        /// The file that has it whole.
         whole_in: &'static str,
+        /// What stands below it.
         below: String,
     },
-    /// A list, the most important line first.
+    /// A list.
     Lines {
-        /// Safe, without a newline.
+        /// The lines, safe, without a newline.
         lines: Vec<String>,
-        /// Longer forms of the same lines, each list with more text than the one before.
+        /// Which come first when there is no room for all.
+        order: Vec<usize>,
+        /// The same lines with more in each, for where there is room, each time with more than before.
         longer: Vec<Vec<String>>,
-        /// The file with all of it.
+        /// The file that has more.
         more_in: &'static str,
     },
     /// Markdown with fences.
     Markdown {
+        /// The text, safe.
         text: String,
         /// The end of a fence matters most.
         keep_end: bool,
@@ -105,6 +140,7 @@ pub(super) enum Passage {
 }
 
 impl Passage {
+    /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
         match self {
             Passage::Quotes { quotes, .. } => quotes.is_empty(),
@@ -113,6 +149,7 @@ impl Passage {
         }
     }
 
+    /// All of it.
     pub fn whole(&self) -> String {
         match self {
             Passage::Quotes { above, quotes, today, .. } => {
@@ -133,7 +170,7 @@ impl Passage {
         }
     }
 
-    /// As much as fits into `room` UTF-16 units; may be empty.
+    /// As much of it as fits into `room` UTF-16 units; empty when nothing does.
     pub fn fit(&self, room: usize) -> String {
         let whole = self.whole();
         if units(&whole) <= room {
@@ -146,7 +183,9 @@ impl Passage {
             Passage::Text { above, text, cut, whole_in, below } => {
                 fit_text([above, text, whole_in, below], *cut, room)
             }
-            Passage::Lines { lines, longer, more_in } => fit_lines(lines, longer, more_in, room),
+            Passage::Lines { lines, order, longer, more_in } => {
+                fit_lines(lines, order, longer, more_in, room)
+            }
             Passage::Markdown { text, keep_end } => fit_markdown(text, *keep_end, room),
         }
     }
@@ -160,13 +199,13 @@ fn quoted(label: &str, text: &str) -> String {
         out.push_str(line);
         out.push('\n');
     }
-    // Keeps two prompts of one line each apart.
+    // Two prompts of one line each must not read as one of two.
     out.push('\n');
     out
 }
 
-/// A prompt in at most `room` units: pastes are cut first, then the middle, except for sentences that
-/// prohibit or demand something.
+/// A prompt in at most `room` units: what was pasted is cut first; then its beginning and its end are shown,
+/// between them what the person prohibits or demands.
 fn shortened(quote: &Quote, room: usize) -> Option<String> {
     let label = if quote.label.is_empty() { 0 } else { units(&quote.label) + 3 };
     let text = &*with_short_pastes(&quote.text, room.saturating_sub(label + 1));
@@ -185,13 +224,64 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
     if rest < 40 {
         return None;
     }
+    // Each line costs two units more, and is counted when it is taken.
+    let take = |text: &str, budget: usize, from_end: bool| -> String {
+        let mut parts: Vec<&str> = Vec::new();
+        let mut left = budget;
+        let lines: Vec<&str> = text.lines().collect();
+        let ordered: Box<dyn Iterator<Item = &&str>> =
+            if from_end { Box::new(lines.iter().rev()) } else { Box::new(lines.iter()) };
+        for line in ordered {
+            let cost = units(line) + 3;
+            if cost <= left {
+                parts.push(line);
+                left -= cost;
+                continue;
+            }
+            if left > 20 {
+                parts.push(if from_end {
+                    end_at_word(line, left - 6)
+                } else {
+                    start_at_word(line, left - 6)
+                });
+            }
+            break;
+        }
+        if from_end {
+            parts.reverse();
+        }
+        parts.iter().map(|line| format!("> {line}\n")).collect()
+    };
     let ends = |rest: usize| {
-        let head = first_lines(text, rest * 3 / 5);
-        let tail = last_lines(text, rest.saturating_sub(units(&head)));
+        let head = take(text, rest * 3 / 5, false);
+        let tail = take(text, rest.saturating_sub(units(&head)), true);
         (head, tail)
     };
     let (mut head, mut tail) = ends(rest);
-    let between = demands(text, rest, |sentence| head.contains(sentence) || tail.contains(sentence));
+    let line = |part: &str| format!("> [...] {part}\n");
+    let own = own_words(text);
+    let own = cut_bytes(&own, SEARCHED);
+    let is_kept = |part: &str| quote.rank(part).filter(|rank| rest < ROOMY || *rank < COUNTS);
+    let mut parts = ranked_parts(own, SENTENCE, is_kept);
+    parts.sort_by_key(|(rank, _)| *rank);
+    if rest >= ROOMY {
+        let all: Vec<&str> = sentences(own).collect();
+        parts.extend(short_ones(&all).into_iter().map(|at| (COUNTS, all[at])));
+    }
+    let (mut kept, mut used): (Vec<&str>, usize) = (Vec::new(), 0);
+    for (rank, part) in parts {
+        let cost = units(part) + "> [...] \n".len();
+        let room = if rank < COUNTS { rest / 2 } else { rest / 4 };
+        let is_shown =
+            head.contains(part) || tail.contains(part) || kept.iter().any(|one| one.contains(part));
+        if cost <= SENTENCE && used + cost <= room && !is_shown {
+            used += cost;
+            kept.push(part);
+        }
+    }
+    // In their order.
+    kept.sort_unstable_by_key(|part| part.as_ptr());
+    let between: String = kept.into_iter().map(line).collect();
     if !between.is_empty() {
         (head, tail) = ends(rest - units(&between));
     }
@@ -202,68 +292,8 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
     (units(&text) <= room).then_some(text)
 }
 
-/// The first lines of a text, quoted, in at most `room` units; the last of them may be cut.
-fn first_lines(text: &str, room: usize) -> String {
-    whole_lines(text.lines(), room, start_at_word).iter().map(|line| format!("> {line}\n")).collect()
-}
-
-/// The last lines of a text, quoted, in at most `room` units; the first of them may be cut.
-fn last_lines(text: &str, room: usize) -> String {
-    whole_lines(text.lines().rev(), room, end_at_word)
-        .iter()
-        .rev()
-        .map(|line| format!("> {line}\n"))
-        .collect()
-}
-
-/// As many lines as fit when they are quoted, and of the next one what `cut` keeps.
-fn whole_lines<'a>(
-    lines: impl Iterator<Item = &'a str>,
-    mut room: usize,
-    cut: impl Fn(&'a str, usize) -> &'a str,
-) -> Vec<&'a str> {
-    let mut taken = Vec::new();
-    for line in lines {
-        // The mark of a quote and the newline take three units.
-        let cost = units(line) + 3;
-        if cost > room {
-            taken.extend((room > 20).then(|| cut(line, room - 6)));
-            break;
-        }
-        taken.push(line);
-        room -= cost;
-    }
-    taken
-}
-
-/// The sentences in which the person prohibits or demands something, as quoted lines; with enough room
-/// ([`ROOMY`]) the shortest ones as well. Sentences that `is_shown` are left out.
-fn demands(text: &str, room: usize, is_shown: impl Fn(&str) -> bool) -> String {
-    let own = own_words(text);
-    let all: Vec<&str> = sentences(cut_bytes(&own, SEARCHED)).collect();
-    let mut kept: Vec<usize> = Vec::new();
-    let mut used = 0;
-    let mut keep = |at: usize, room: usize, kept: &mut Vec<usize>| {
-        let cost = units(all[at]) + "> [...] \n".len();
-        if cost <= SENTENCE && used + cost <= room && !is_shown(all[at]) {
-            used += cost;
-            kept.push(at);
-        }
-    };
-    (0..all.len()).filter(|at| is_standing(all[*at])).for_each(|at| keep(at, room / 2, &mut kept));
-    if room >= ROOMY {
-        for at in short_ones(&all) {
-            if !kept.contains(&at) {
-                keep(at, room / 4, &mut kept);
-            }
-        }
-    }
-    kept.sort_unstable();
-    kept.iter().map(|at| format!("> [...] {}\n", all[*at])).collect()
-}
-
-/// Sentences with a form of their own, the shortest first: rules are short in every language, and a sentence
-/// in a repeated form is no rule.
+/// Sentences that say something of their own, the shortest first: rules are short in every language, and
+/// what is said in one form again and again is no rule.
 fn short_ones(all: &[&str]) -> Vec<usize> {
     let mut forms: HashMap<String, usize> = HashMap::new();
     all.iter().for_each(|sentence| *forms.entry(form(sentence)).or_default() += 1);
@@ -273,7 +303,7 @@ fn short_ones(all: &[&str]) -> Vec<usize> {
     short
 }
 
-/// Whether a text is made of words, unlike code, the rule of a table and a heading of one word.
+/// Whether a text is made of words: no code, no rule of a table, no heading of one word.
 fn is_prose(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let signs = text
@@ -283,29 +313,6 @@ fn is_prose(text: &str) -> bool {
     let words =
         text.split_whitespace().count() > 1 || text.chars().any(|c| !c.is_ascii() && c.is_alphabetic());
     words && letters >= 4 && !text.starts_with('[') && signs * 8 <= letters
-}
-
-/// The sentences of a text: a full stop, question or exclamation mark before a space ends one.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let ends = |line: &str| {
-        let end = |(at, c): (usize, char)| {
-            let behind = at + c.len_utf8();
-            let is_end = matches!(c, '\u{3002}' | '\u{ff01}' | '\u{ff1f}')
-                || matches!(c, '.' | '!' | '?' | ';') && line[behind..].starts_with(' ');
-            is_end.then_some(behind)
-        };
-        line.char_indices().find_map(end)
-    };
-    text.lines()
-        .flat_map(move |line| {
-            let mut rest = line;
-            std::iter::from_fn(move || {
-                let (sentence, behind) = rest.split_at(ends(rest).unwrap_or(rest.len()));
-                rest = behind;
-                (!sentence.is_empty()).then_some(sentence.trim())
-            })
-        })
-        .filter(|sentence| !sentence.is_empty())
 }
 
 fn start_at_word(line: &str, room: usize) -> &str {
@@ -318,7 +325,8 @@ fn end_at_word(line: &str, room: usize) -> &str {
     cut.find(char::is_whitespace).map_or(cut, |at| cut[at..].trim_start())
 }
 
-/// Prompts in order. Each day but `today` is named above its first prompt, at most `days` times.
+/// Prompts in their order, each day but `today` above the first one that was said on it, at most `days`
+/// times.
 fn with_days<'a>(
     above: &str,
     today: &str,
@@ -346,18 +354,16 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
     let Some(left) = room.checked_sub(units(above) + units(&more(quotes.len()))) else {
         return String::new();
     };
-    let mut fit =
-        QuoteFit { quotes, shown: vec![None; quotes.len()], said: HashMap::new(), days: Vec::new(), left };
-    // First the short form of each quote, the most important first; then as much more as fits.
-    fit.add_short(order, today, room);
-    // The prompt that set the work grows first, and leaves a third of the room to the others. Pastes grow
-    // after everyone's own words.
-    let is_first = |at: &&usize| quotes[**at].sets_work;
-    let first = order.iter().filter(is_first).chain(order.iter().filter(|at| !is_first(at)));
-    let first: Vec<usize> = first.copied().collect();
-    for own_only in [true, false] {
-        first.iter().for_each(|at| fit.grow(*at, own_only));
+    let mut fit = QuoteFit::new(quotes, today, left);
+    // First the gist of everybody, the most important first; then as much more as there is room for.
+    for &at in order {
+        // What was taken up since stands there, too, or neither does.
+        let words = fit.numbers(at);
+        if fit.newer(at, &words).into_iter().all(|newer| fit.place(newer) && fit.shows_any(newer, &words)) {
+            fit.place(at);
+        }
     }
+    fit.grow(order);
     let missing = fit.shown.iter().filter(|text| text.is_none()).count();
     if missing == quotes.len() {
         return String::new();
@@ -370,85 +376,196 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
     out.trim_end().to_owned() + "\n"
 }
 
-/// Quotes that do not all fit.
+/// Quotes that there is no room for as a whole.
 struct QuoteFit<'a> {
     quotes: &'a [Quote],
-    /// The text of each quote so far.
+    today: &'a str,
+    /// What is shown of each.
     shown: Vec<Option<String>>,
-    /// The quote that contains a sentence: the others may leave it out.
-    said: HashMap<String, usize>,
-    /// Days other than the brief's that are named.
-    days: Vec<&'a str>,
-    /// In UTF-16 units.
+    /// The room that is left, in UTF-16 units, and how much of it gists may take that are longer than others.
     left: usize,
+    for_rules: usize,
+    /// The days that are told.
+    days: Vec<&'a str>,
+    /// Which quote shows a sentence: the others leave it out first. The first one with what many say shows
+    /// it whole.
+    said: HashMap<String, usize>,
+    times: HashMap<&'a str, usize>,
+    /// Which quotes take up a word from older ones.
+    takers: HashMap<&'a str, Vec<usize>>,
 }
 
-impl QuoteFit<'_> {
-    /// Adds the short form of each quote, a longer one if the person laid down rules. The first of many
-    /// quotes that share a sentence shows it.
-    fn add_short(&mut self, order: &[usize], today: &str, room: usize) {
-        let quotes = self.quotes;
+impl<'a> QuoteFit<'a> {
+    fn new(quotes: &'a [Quote], today: &'a str, left: usize) -> Self {
         let mut times: HashMap<&str, usize> = HashMap::new();
-        let long = quotes.iter().filter(|quote| quote.is_long());
-        let texts = long.map(|quote| cut_bytes(&quote.text, SEARCHED));
-        texts.flat_map(clauses).filter(may_be_shared).for_each(|one| *times.entry(one).or_default() += 1);
-        let (mut for_rules, mut for_shared) = (room / 3, room / 4);
-        for &at in order {
-            let quote = without_doubles(&quotes[at], at, &self.said);
-            let (Quote { label, text, .. }, day) = (&*quote, &quotes[at].day);
-            let is_other = !day.is_empty() && day != today && !self.days.contains(&day.as_str());
-            let line = if is_other { units(&day_line(day)) } else { 0 };
-            let own = own_words(text);
-            let mut short = SHORT + units(label);
-            if sentences(cut_bytes(&own, SEARCHED)).any(is_standing) {
-                let longer =
-                    (units(&own) + units(label)).min(WITH_RULES).saturating_sub(short).min(for_rules);
-                for_rules -= longer;
-                short += longer;
-            }
-            let is_shared = |one: &str| {
-                times.get(one).is_some_and(|times| *times >= MANY) && !self.said.contains_key(one)
-            };
-            if clauses(cut_bytes(text, SEARCHED)).any(is_shared) {
-                let longer = quote.whole().min(WITH_RULES).saturating_sub(short).min(for_shared);
-                for_shared -= longer;
-                short += longer;
-            }
-            let room = short.min(self.left.saturating_sub(line));
-            let Some(text) = shortened(&quote, room) else { continue };
-            self.left -= units(&text) + line;
-            note_sentences(&text, at, &mut self.said);
-            self.days.extend(is_other.then_some(day.as_str()));
-            self.shown[at] = Some(text);
+        let texts =
+            quotes.iter().filter(|quote| quote.is_long()).map(|quote| cut_bytes(&quote.text, SEARCHED));
+        texts.flat_map(clauses).filter(is_double_worthy).for_each(|one| *times.entry(one).or_default() += 1);
+        let mut takers: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, quote) in quotes.iter().enumerate() {
+            quote.shared.of_older.iter().for_each(|word| takers.entry(word).or_default().push(at));
+        }
+        Self {
+            quotes,
+            today,
+            shown: vec![None; quotes.len()],
+            left,
+            for_rules: left / 3,
+            days: Vec::new(),
+            said: HashMap::new(),
+            times,
+            takers,
         }
     }
 
-    /// Shows more of a quote: of its own words, up to two thirds of the room, or of all its text.
-    fn grow(&mut self, at: usize, own_only: bool) {
-        let Some(text) = &mut self.shown[at] else { return };
-        let had = units(text);
+    /// The numbers of a short quote that newer ones take up. Of a long one nobody takes up all of it, and that
+    /// a name without a number is taken up is not sure enough to hide what is said of it.
+    fn numbers(&self, at: usize) -> Vec<String> {
+        let words = self.quotes[at].shared.of_newer.iter().filter(|_| !self.quotes[at].is_long());
+        words.filter(|word| has_digit(word)).cloned().collect()
+    }
+
+    /// The newer quotes that have one of these words of the quote at this place.
+    fn newer(&self, at: usize, words: &[String]) -> Vec<usize> {
+        let newer = words.iter().filter_map(|word| self.takers.get(word.as_str())).flatten();
+        newer.copied().filter(|newer| *newer < at).collect()
+    }
+
+    /// Whether what is shown of a quote has one of these words.
+    fn shows_any(&self, at: usize, words: &[String]) -> bool {
+        self.shown[at].as_ref().is_some_and(|text| has_any(text, words))
+    }
+
+    /// Shows the gist of a quote, if there is room.
+    fn place(&mut self, at: usize) -> bool {
+        if self.shown[at].is_some() || self.left < LEAST_QUOTE {
+            return self.shown[at].is_some();
+        }
         let quote = without_doubles(&self.quotes[at], at, &self.said);
-        let Quote { label, text: words, .. } = &*quote;
-        let room = match own_only {
-            true => units(&quoted(label, &with_short_pastes(words, 0))).min(had + self.left * 2 / 3),
-            false => had + self.left,
+        let day = self.quotes[at].day.as_str();
+        let is_other = !day.is_empty() && day != self.today && !self.days.contains(&day);
+        let room = self.left.saturating_sub(if is_other { units(&day_line(day)) } else { 0 });
+        let is_shared = |one: &str| {
+            self.times.get(one).is_some_and(|times| *times >= MANY) && !self.said.contains_key(one)
         };
-        if let Some(longer) = shortened(&quote, room).filter(|longer| units(longer) > had) {
-            self.left -= units(&longer) - had;
-            note_sentences(&longer, at, &mut self.said);
-            *text = longer;
+        let rank = |part: &str| {
+            quote.rank(part).into_iter().chain(clauses(part).any(is_shared).then_some(DEMANDS)).min()
+        };
+        let short = SHORT + units(&quote.label);
+        let long = short + self.for_rules.min(WITH_RULES - SHORT);
+        // Of a list of rules the ones that no word tells count, too.
+        let own = own_words(&quote.text);
+        let rules = sentences(cut_bytes(&own, SEARCHED)).filter(|one| is_standing(one)).count();
+        let listed = |part: &str| rank(part).or((rules >= RULES).then_some(DEMANDS));
+        let Some(text) = gist(&quote, listed, [short.min(room), long.min(room)]) else { return false };
+        self.for_rules -= units(&text).saturating_sub(short).min(self.for_rules);
+        self.left = room - units(&text);
+        note_sentences(&text, at, &mut self.said);
+        self.days.extend(is_other.then_some(day));
+        self.shown[at] = Some(text);
+        true
+    }
+
+    /// Shows more of each. The prompt that set the work grows first, and leaves the others a third; nobody's
+    /// paste grows before everybody's own words.
+    fn grow(&mut self, order: &[usize]) {
+        let is_first = |at: &&usize| self.quotes[**at].sets_work;
+        let first = order.iter().filter(is_first).chain(order.iter().filter(|at| !is_first(at)));
+        for (own_only, at) in
+            [true, false].into_iter().flat_map(|own| first.clone().map(move |at| (own, *at)))
+        {
+            let Some(text) = &mut self.shown[at] else { continue };
+            let had = units(text);
+            let quote = without_doubles(&self.quotes[at], at, &self.said);
+            let room = match own_only {
+                true => {
+                    let own = with_short_pastes(&quote.text, 0);
+                    units(&quoted(&quote.label, &own)).min(had + self.left * 2 / 3)
+                }
+                false => had + self.left,
+            };
+            let longer = shortened(&quote, room).filter(|longer| units(longer) > had);
+            if let Some(longer) = longer.filter(|longer| keeps(&quote, text, longer)) {
+                self.left -= units(&longer) - had;
+                note_sentences(&longer, at, &mut self.said);
+                *text = longer;
+            }
         }
     }
 }
 
-/// The shortest sentence that is left out because another quote contains it, in UTF-16 units.
+/// Whether a longer form of a quote shows what its gist was made for.
+fn keeps(quote: &Quote, gist: &str, longer: &str) -> bool {
+    // Where a paste grows, the line that stands for it goes.
+    let parts = gist.split(LEFT_OUT).flat_map(|part| part.split("[pasted: ").next()).flat_map(sentences);
+    let parts = parts.map(|part| part.trim_start_matches("> ").trim());
+    let mut parts = parts.filter(|part| quote.rank(part).is_some_and(|rank| rank < COUNTS));
+    parts.all(|part| longer.contains(part))
+}
+
+/// The beginning of a long prompt on one line, and behind it the parts that have a rank, the lowest first, in
+/// at most as many UTF-16 units as `caps` says: the first cap is for parts that only have a number.
+fn gist(quote: &Quote, rank: impl Fn(&str) -> Option<u8>, caps: [usize; 2]) -> Option<String> {
+    let whole = quoted(&quote.label, &quote.text);
+    if units(&whole) <= (GIST_LEAST + units(&quote.label)).min(caps[1]) {
+        return Some(whole);
+    }
+    let text = with_short_pastes(&quote.text, 0);
+    let line = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let head = if units(&line) <= GIST_HEAD { line.len() } else { start_at_word(&line, GIST_HEAD).len() };
+    let mut spans = vec![(0, head)];
+    let mut used = units(&quoted(&quote.label, &line[..head])) + LEFT_OUT.len();
+    if head == 0 || used > caps[1] {
+        return None;
+    }
+    let own = own_words(&text);
+    let mut parts = ranked_parts(cut_bytes(&own, SEARCHED), GIST_SENTENCE, rank);
+    parts.sort_by_key(|(rank, _)| *rank);
+    for (rank, part) in parts {
+        let cost = units(part) + LEFT_OUT.len() + 1;
+        let cap = caps[usize::from(rank < COUNTS)];
+        let Some(at) = line.find(part).filter(|_| used + cost <= cap) else { continue };
+        if !spans.iter().any(|(from, to)| *from <= at && at + part.len() <= *to) {
+            used += cost;
+            spans.push((at, at + part.len()));
+        }
+    }
+    spans.sort_unstable();
+    let mut shown = String::new();
+    let mut end = 0;
+    for (from, to) in spans {
+        if from > end {
+            shown.push_str(LEFT_OUT);
+            shown.push(' ');
+        }
+        shown.push_str(&line[from.max(end).min(to)..to]);
+        end = end.max(to);
+    }
+    if end < line.len() {
+        shown.push_str(LEFT_OUT);
+    }
+    let text = quoted(&quote.label, &shown);
+    // A little more than that is shown whole.
+    let text = if units(&whole) <= units(&text) + MORE_OF_IT { whole } else { text };
+    (units(&text) <= caps[1]).then_some(text)
+}
+
+/// So many sentences that prohibit or demand something make a list of rules.
+const RULES: usize = 4;
+/// What stands between two parts of a gist.
+const LEFT_OUT: &str = " [...]";
+/// So much more than its gist a quote may take to be shown whole, in UTF-16 units.
+const MORE_OF_IT: usize = 20;
+/// In less room nothing is shown of a quote, in UTF-16 units.
+const LEAST_QUOTE: usize = 8;
+/// The shortest sentence that is left out because another quote shows it, in UTF-16 units.
 const DOUBLE: usize = 40;
-/// The first of at least this many quotes shows a sentence that they share.
+/// What so many quotes say is shown by the first of them.
 const MANY: usize = 3;
-/// The replacement for such sentences.
+/// What stands for such sentences.
 const AS_ELSEWHERE: &str = "[... as in another prompt here]";
 
-/// The sentences of a text; one with a colon counts as two, such as "screen 7: it shows".
+/// The sentences of a text, and of one with a colon what stands before and behind it: "screen 7: it shows".
 fn clauses(text: &str) -> impl Iterator<Item = &str> {
     sentences(text).flat_map(|sentence| {
         let colon = sentence.find(": ").map_or(0, |at| at + 1);
@@ -457,12 +574,12 @@ fn clauses(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a sentence may be left out if another quote contains it: prose, and no line of a log.
-fn may_be_shared(sentence: &&str) -> bool {
+/// Whether a sentence is left out where another quote shows it: a line of a log is none.
+fn is_double_worthy(sentence: &&str) -> bool {
     units(sentence) >= DOUBLE && is_prose(sentence)
 }
 
-/// A prompt without the sentences that another quote contains word for word.
+/// A prompt without the sentences that another quote shows word for word.
 fn without_doubles<'a>(quote: &'a Quote, at: usize, said: &HashMap<String, usize>) -> Cow<'a, Quote> {
     let is_double = |sentence: &str| said.get(sentence).is_some_and(|other| *other != at);
     if !quote.is_long() || has_paste(&quote.text) || !clauses(&quote.text).any(is_double) {
@@ -481,11 +598,11 @@ fn without_doubles<'a>(quote: &'a Quote, at: usize, said: &HashMap<String, usize
     Cow::Owned(Quote { text: lines.join("\n"), ..quote.clone() })
 }
 
-/// Records the sentences that a quote shows whole.
+/// Notes the sentences that a quote shows whole.
 fn note_sentences(shown: &str, at: usize, said: &mut HashMap<String, usize>) {
     let lines = shown.lines().map(|line| line.strip_prefix("> ").unwrap_or(line));
-    let lines = lines.map(|line| line.strip_prefix("[...] ").unwrap_or(line));
-    for sentence in lines.flat_map(clauses).filter(may_be_shared) {
+    let parts = lines.flat_map(|line| line.split("[...]")).map(str::trim);
+    for sentence in parts.flat_map(clauses).filter(is_double_worthy) {
         said.entry(sentence.to_owned()).or_insert(at);
     }
 }
@@ -494,7 +611,7 @@ fn fit_text([above, text, whole_in, below]: [&str; 4], cut: TextCut, room: usize
     let mark = format!("(shortened; whole in {whole_in})\n");
     let taken = units(above) + units(below) + units(&mark) + 2 * FENCE_ROOM + "text\n".len();
     let Some(room) = room.checked_sub(taken).filter(|room| *room >= 80) else { return String::new() };
-    // A fence adds only its own length; long runs of back-ticks become shorter.
+    // Fencing may lengthen nothing but the fence, and shortens long runs of back-ticks.
     let text = short_tables(text);
     let body = match cut {
         _ if units(&text) <= room => text,
@@ -505,7 +622,8 @@ fn fit_text([above, text, whole_in, below]: [&str; 4], cut: TextCut, room: usize
     format!("{above}{mark}{}{below}", fenced(&body))
 }
 
-/// The beginning of each line, all of the same length, in `room` UTF-16 units; `None` if that is too little.
+/// The beginning of each line of a text, as much of each as there is room for in all, in UTF-16 units; `None`
+/// where that is too little.
 fn line_beginnings(text: &str, room: usize) -> Option<String> {
     const CUT: &str = " [...]";
     let at = |cap: usize| -> String {
@@ -519,7 +637,7 @@ fn line_beginnings(text: &str, room: usize) -> Option<String> {
     caps.take_while(|cap| *cap >= LEAST_LINE).map(at).find(|text| units(text) <= room)
 }
 
-/// The text with only the first rows of its long tables.
+/// The text with the first rows of its long tables.
 fn short_tables(text: &str) -> String {
     let is_row = |line: &&str| line.trim_start().starts_with('|');
     let lines: Vec<&str> = text.lines().collect();
@@ -536,8 +654,8 @@ fn short_tables(text: &str) -> String {
     out.join("\n")
 }
 
-/// The beginning of a text, at most `head` and a third of `room`, and as much of its end as fits into `room`
-/// UTF-16 units; only the beginning if `head` allows it.
+/// The beginning of a text, at most `head` and a third of `room`, and its end, together at most `room` UTF-16
+/// units; the beginning alone where it may have all.
 fn ends(text: &str, head: usize, room: usize) -> String {
     const CUT: &str = "\n[...] ";
     let room = room.saturating_sub(CUT.len());
@@ -560,23 +678,32 @@ fn ends(text: &str, head: usize, room: usize) -> String {
     format!("{first}{}{last}", if first.is_empty() { "[...] " } else { CUT })
 }
 
-/// As many lines as fit, in order; then as many longer forms as fit.
-fn fit_lines(lines: &[String], longer: &[Vec<String>], more_in: &str, room: usize) -> String {
+/// As many of the lines as there is room for, and then as many of them as can be longer.
+fn fit_lines(
+    lines: &[String],
+    order: &[usize],
+    longer: &[Vec<String>],
+    more_in: &str,
+    room: usize,
+) -> String {
     let more = |count: usize| format!("- and {count} more, in {more_in}\n");
     let Some(mut left) = room.checked_sub(units(&more(lines.len()))) else { return String::new() };
-    let mut taken: Vec<Option<&String>> = Vec::new();
-    for line in lines {
-        // A long line must not displace a short one.
+    let mut taken: Vec<Option<&String>> = vec![None; lines.len()];
+    for &at in order {
+        // A long line must not keep a short one out.
+        let line = &lines[at];
         let fits = units(line) < left;
         left -= if fits { units(line) + 1 } else { 0 };
-        taken.push(fits.then_some(line));
+        taken[at] = fits.then_some(line);
     }
-    for (line, longer) in longer.iter().flat_map(|longer| (0..).zip(longer)) {
-        let Some(Some(line)) = taken.get_mut(line) else { continue };
-        let cost = units(longer).saturating_sub(units(line));
-        if cost <= left {
-            left -= cost;
-            *line = longer;
+    for longer in longer {
+        for &at in order {
+            let Some(line) = &mut taken[at] else { continue };
+            let cost = units(&longer[at]).saturating_sub(units(line));
+            if cost <= left {
+                left -= cost;
+                *line = &longer[at];
+            }
         }
     }
     let missing = taken.iter().filter(|line| line.is_none()).count();
@@ -588,7 +715,7 @@ fn fit_lines(lines: &[String], longer: &[Vec<String>], more_in: &str, room: usiz
     }
 }
 
-/// Cuts at the end of a line if one is near, and closes the fence.
+/// Cut at a line where that is near, with the fence closed.
 fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
     const MARK: &str = "[cut]\n";
     if keep_end
@@ -603,7 +730,7 @@ fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
     if let Some(end) = kept.rfind('\n').filter(|end| units(&kept[*end..]) < NEAR) {
         kept = &kept[..=end];
     }
-    // A cut in a line of back-ticks must not leave a shorter fence.
+    // A cut through a line of back-ticks must not leave a fence of another length behind.
     let mut out =
         if kept.ends_with('\n') { kept.to_owned() } else { kept.trim_end_matches('`').to_owned() + "\n" };
     let mut fence = Fence::default();
