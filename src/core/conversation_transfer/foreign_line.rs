@@ -139,11 +139,9 @@ pub fn without_acting_parts(
                 return ForeignLine::Gone;
             }
             "snapshot" => edits.extend(snapshot_edits(value, project, left_out)),
-            "attachment" => {
-                if value != EMPTY_ATTACHMENT && passing_type(value).is_none() {
-                    is_note |= !is_counted_attachment(value, left_out);
-                    edits.push((value, EMPTY_ATTACHMENT.into()));
-                }
+            "attachment" if value != EMPTY_ATTACHMENT && passing_type(value).is_none() => {
+                is_note |= !is_counted_attachment(value, left_out);
+                edits.push((value, EMPTY_ATTACHMENT.into()));
             }
             "toolUseResult" if JsonMembers::of(value).is_some_and(|members| members.get("id").is_some()) => {
                 left_out.scheduled += 1;

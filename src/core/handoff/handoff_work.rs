@@ -19,7 +19,7 @@ const REPORTS_CAP: usize = 6;
 const STEPS_CAP: usize = 20;
 const STEPS_OF_ONE_FORM: usize = 6;
 
-fn line(text: &String) -> String {
+fn line(text: &str) -> String {
     cut_chars(&safe_line(text), 500)
 }
 
@@ -52,7 +52,7 @@ impl HandoffFiles {
 
     pub(super) fn inherit(&mut self, before: [&[String]; 2]) {
         self.before.clear();
-        for file in before.into_iter().flatten().take(4 * FILES_CAP).map(line) {
+        for file in before.into_iter().flatten().take(4 * FILES_CAP).map(|file| line(file)) {
             let is_known = self.before.contains(&file) || self.written.contains(&file);
             if self.before.len() < FILES_CAP && !is_known {
                 self.before.push(file);
@@ -89,7 +89,7 @@ impl HandoffSteps {
     }
 
     pub(super) fn inherit(&mut self, before: &[String]) {
-        self.before = before.iter().take(STEPS_CAP).map(line).collect();
+        self.before = before.iter().take(STEPS_CAP).map(|step| line(step)).collect();
     }
 
     /// Calls for the next handoff that are in no other list, a line each, newest first.

@@ -34,11 +34,7 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
 
 /// The parts of a text to which `rank` gives a rank, with it, in their order: sentences of at most `longest`
 /// UTF-16 units, and of a longer one 16 to 24 words.
-pub fn ranked_parts<'a>(
-    text: &'a str,
-    longest: usize,
-    rank: impl Fn(&str) -> Option<u8>,
-) -> Vec<(u8, &'a str)> {
+pub fn ranked_parts(text: &str, longest: usize, rank: impl Fn(&str) -> Option<u8>) -> Vec<(u8, &str)> {
     let mut parts = Vec::new();
     for sentence in sentences(text) {
         match units(sentence) <= longest {
@@ -50,7 +46,7 @@ pub fn ranked_parts<'a>(
 }
 
 /// Windows that have something in common are one part.
-fn ranked_windows<'a>(sentence: &'a str, rank: impl Fn(&str) -> Option<u8>) -> Vec<(u8, &'a str)> {
+fn ranked_windows(sentence: &str, rank: impl Fn(&str) -> Option<u8>) -> Vec<(u8, &str)> {
     let begin = sentence.as_ptr() as usize;
     let words: Vec<(usize, usize)> = sentence
         .split_whitespace()
