@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn the_options_below_the_cursor_are_in_sight() {
         let dialog = "text\r\nDo you want to proceed?\r\n> 1. Yes\r\n  2. Always\r\n  3. No\x1b[3;1H";
-        assert_eq!(mirrored(dialog, (12, 4)).1.lines(), ["> 1. Yes", "  2. Always", "  3. No", ""]);
+        assert_eq!(mirrored(dialog, (12, 4)).1.lines(), ["ed?", "> 1. Yes", "  2. Always", "  3. No"]);
     }
 
     #[test]

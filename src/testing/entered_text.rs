@@ -54,8 +54,8 @@ impl EnteredPlace {
         (there.text() == self.text).then(|| ScreenPlace { row, cols: self.cols.clone() })
     }
 
-    /// Where a line editor has drawn its line again: the cursor's line begins as its row did. In a full-screen
-    /// program that is a copy, such as of `yyp` in vim.
+    /// Where a line editor has drawn its line again: the cursor's line begins as its row did. In a
+    /// full-screen program that is a copy, such as of `yyp` in vim.
     fn drawn_again(&self, screen: &Screen) -> Option<u64> {
         if self.is_alternate {
             return None;

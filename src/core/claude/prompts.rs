@@ -206,7 +206,8 @@ impl Prompts {
         self.kept.back()
     }
 
-    /// The newest that is neither a note nor an answer to a question with options: that one is what Claude works on.
+    /// The newest that is neither a note nor an answer to a question with options: that one is what
+    /// Claude works on.
     pub fn newest_said(&self) -> Option<&TranscriptPrompt> {
         self.kept.iter().rev().find(|prompt| prompt.kind != PromptKind::Answer && !prompt.kind.is_note())
     }

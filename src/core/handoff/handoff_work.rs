@@ -194,7 +194,8 @@ pub struct HandoffReports {
 }
 
 impl HandoffReports {
-    /// Takes the reports of earlier conversations that none of `texts`, which Claude said in this one, sums up.
+    /// Takes the reports of earlier conversations that none of `texts`, which Claude said in this one,
+    /// sums up.
     pub(super) fn inherit<'t>(
         &mut self,
         before: &[AgentReport],

@@ -229,9 +229,11 @@ impl Supervisor {
         let pause = self.crash_guard.pause_ms();
         let mut text = format!("The program ended {}; hopty restarts it in {} s.", end.words(), pause / 1000);
         let is_unwritten = self.is_unwritten();
-        let plan = match delivery.filter(|_| !self.conversation.spoken || is_unwritten) {
-            // Nothing was submitted: repeat the same hand-over.
-            Some(PromptDelivery { plan, enters, .. }) if enters == 0 || is_unwritten => {
+        // Claude took the prompt and did not write it down, so it has not begun to work on it.
+        let is_taken = is_unwritten && self.conversation.spoken;
+        let plan = match delivery.filter(|_| !self.conversation.spoken || is_taken) {
+            // Nothing was done: repeat the same hand-over.
+            Some(PromptDelivery { plan, enters, .. }) if enters == 0 || is_taken => {
                 RunPlan { conversation: self.session.next.clone(), ..plan }
             }
             // After an Enter the prompt may have been submitted: deliver at most once.

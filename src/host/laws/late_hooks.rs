@@ -1,5 +1,6 @@
 //! Hook calls that arrive too late for an answer: what they report is not lost.
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -24,6 +25,27 @@ impl World {
         let now = self.now();
         self.host.keyboard.draft.note(format!("{prompt}\r").as_bytes(), now);
         self.hook("UserPromptSubmit", json!({ "prompt": prompt }));
+    }
+
+    /// Claude writes the prompt to its transcript.
+    fn record(&mut self, prompt: &str) {
+        let line = json!({"type": "user", "uuid": prompt, "message": {"role": "user", "content": prompt}});
+        let mut file = std::fs::OpenOptions::new().append(true).open(self.transcript()).unwrap();
+        writeln!(file, "{line}").unwrap();
+        self.host.observer.read_on();
+        self.rest();
+    }
+
+    /// Rests until the host stops the run.
+    fn stops(&mut self) {
+        for _ in 0..9 {
+            if matches!(self.host.phase(), Phase::Stopping { .. }) {
+                break;
+            }
+            self.work();
+            self.rest();
+        }
+        assert!(matches!(self.host.phase(), Phase::Stopping { .. }), "{}", self.story());
     }
 
     /// The run ends as requested, and the next one takes everything that was kept for it.
@@ -71,18 +93,22 @@ fn a_prompt_that_comes_before_a_run_is_stopped_right_away_goes_to_the_next_one()
     let mut world = World::at_its_prompt();
     world.submit("name the planets");
     world.rest();
+    world.record("name the planets");
     world.request(json!({"do": "restart", "now": true}), 1000);
     world.rest();
     assert!(matches!(world.host.phase(), Phase::Saving { .. }), "{:?}", world.host.phase());
     world.submit("count the stars");
     world.rest();
-    for _ in 0..9 {
-        if matches!(world.host.phase(), Phase::Stopping { .. }) {
-            break;
-        }
-        world.work();
-        world.rest();
-    }
-    assert!(matches!(world.host.phase(), Phase::Stopping { .. }), "{}", world.story());
+    world.stops();
     world.goes_on_with("count the stars");
+}
+
+#[test]
+fn a_prompt_that_claude_has_not_written_down_goes_to_the_next_run() {
+    let mut world = World::at_its_prompt();
+    world.submit("name the planets");
+    world.rest();
+    world.request(json!({"do": "restart", "now": true}), 1000);
+    world.stops();
+    world.goes_on_with("name the planets");
 }

@@ -347,7 +347,7 @@ impl World {
         }
     }
 
-    fn transcript(&self) -> std::path::PathBuf {
+    pub(super) fn transcript(&self) -> std::path::PathBuf {
         let conversation = self.stage.last(|child| child.conversation.clone()).unwrap();
         self.paths.claude.join(format!("projects/p/{conversation}.jsonl"))
     }

@@ -40,10 +40,10 @@ pub struct Verdict {
     /// The runner, such as `cargo test`; several are joined with commas.
     pub tool: String,
     pub outcome: CheckOutcome,
-    /// The result in a few words: `1 failed, 12 passed`. One line of at most [`LINE_CAP`] bytes.
+    /// The result in a few words: `1 failed, 12 passed`. One line of at most `LINE_CAP` bytes.
     pub summary: String,
-    /// Names of failing tests, or else the first errors: at most [`FAILING_CAP`], each of at most
-    /// [`LINE_CAP`] bytes.
+    /// Names of failing tests, or else the first errors: at most `FAILING_CAP`, each of at most
+    /// `LINE_CAP` bytes.
     pub failing: Vec<String>,
 }
 

@@ -418,8 +418,8 @@ impl<'a> QuoteFit<'a> {
         }
     }
 
-    /// The numbers of a short quote that newer ones take up. Of a long one nobody takes up all of it, and that
-    /// a name without a number is taken up is not sure enough to hide what is said of it.
+    /// The numbers of a short quote that newer ones take up. Of a long one nobody takes up all of it,
+    /// and that a name without a number is taken up is not sure enough to hide what is said of it.
     fn numbers(&self, at: usize) -> Vec<String> {
         let words = self.quotes[at].shared.of_newer.iter().filter(|_| !self.quotes[at].is_long());
         words.filter(|word| has_digit(word)).cloned().collect()
