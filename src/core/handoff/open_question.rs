@@ -40,14 +40,27 @@ pub fn asks(text: &str) -> bool {
 /// remark in parentheses. Japanese can do without the mark.
 fn ends_with_question(line: &str) -> bool {
     let line = without_quotes(line);
-    let Some((_, behind)) = line.rsplit_once(is_mark) else {
+    let Some((question, behind)) = line.rsplit_once(is_mark) else {
         let line = line.trim_end_matches(|c: char| !c.is_alphanumeric());
         return ["すか", "うか"].iter().any(|end| line.ends_with(end));
     };
+    // Advice may follow a question that has its options in itself.
+    if marks_options(question) {
+        return true;
+    }
     let behind = behind.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_'));
     let is_remark = behind.starts_with('(') && behind.find(')').is_some_and(|at| at + 1 == behind.len());
     let is_prose = !is_option(&line) && !line.starts_with('-');
     !behind.contains(char::is_alphanumeric) || is_prose && (is_remark || is_option(behind))
+}
+
+/// Whether a sentence marks two options: "PostgreSQL (A) or SQLite (B)".
+fn marks_options(sentence: &str) -> bool {
+    let is_marked = |at: usize| {
+        let mut chars = sentence[at + 1..].chars();
+        chars.next().is_some_and(char::is_alphanumeric) && chars.next() == Some(')')
+    };
+    sentence.match_indices('(').filter(|(at, _)| is_marked(*at)).nth(1).is_some()
 }
 
 /// A mark of a question: `?`, the full-width and the Arabic one.
@@ -95,6 +108,7 @@ mod tests {
             "Shall I call it \"gate\"? 🙂",
             "(Shall I push it?)",
             "It's ready, isn't it?",
+            "Which one: PostgreSQL (A), SQLite (B) or DuckDB (C)? I advise B, because one process writes.",
         ] {
             assert!(asks(text), "{text}");
         }
