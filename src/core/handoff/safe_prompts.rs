@@ -67,6 +67,8 @@ impl Words {
             if let Some(last) = prompts
                 .last_mut()
                 .filter(|last| last.prompt.text == text && last.number.is_some() == number.is_some())
+                // Each answer is to a question of its own.
+                .filter(|_| prompt.kind != PromptKind::Answer)
             {
                 last.times += 1;
                 return;
@@ -473,6 +475,9 @@ mod tests {
         let words = Words::of(&of);
         assert_eq!(words.prompts.len(), 2);
         assert_eq!(labels(&words.prompts[0]), ["said 2 times in a row"]);
+        let answer = TranscriptPrompt { kind: PromptKind::Answer, ..prompt("granite") };
+        of.prompts.here = vec![answer.clone(), answer];
+        assert_eq!(Words::of(&of).prompts.len(), 2, "answers to two questions");
         let image_files = vec!["/p/shot.png".to_owned()];
         of.prompts.here = vec![TranscriptPrompt { images: 1, image_files, ..prompt("this") }];
         let words = Words::of(&of);
