@@ -287,7 +287,10 @@ fn play(row: &Row) {
         let kept = std::fs::read_to_string(&path)
             .unwrap_or_else(|e| panic!("{}: {}: {e}", row.name, path.display()));
         let mode = std::fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o7777;
-        assert_eq!((kept.as_str(), mode), (DRAFT, 0o600), "{}: {}", row.name, path.display());
+        // Where Claude can write no transcript, only the hook at the end of the turn tells that it has
+        // answered the prompt, and Claude may have died before that hook has run.
+        let draft = kept.strip_prefix("hi\n").unwrap_or(&kept);
+        assert_eq!((draft, mode), (DRAFT, 0o600), "{}: {}", row.name, path.display());
         std::fs::remove_file(&path).unwrap();
     }
     let wanted: Vec<String> = match row.says {

@@ -39,7 +39,7 @@ impl UnrecordedPrompts {
         });
     }
 
-    /// Another conversation begins in the same run, or hopty has the prompts elsewhere.
+    /// Claude has answered, or another conversation begins in the same run.
     pub fn clear(&mut self) {
         self.0.clear();
     }

@@ -79,6 +79,8 @@ impl Host {
             }
             HookEvent::Stop if is_current => {
                 self.keyboard.draft.turn_has_ended(now);
+                // What it answered has reached Claude, also where no transcript can be written.
+                self.keyboard.unrecorded.clear();
                 self.jobs.note.answer(call.last_message.as_deref());
                 // Read the draft in the box before the supervisor decides.
                 self.read_claude_screen();
@@ -136,6 +138,9 @@ impl Host {
         for ScanWaiter { asked, what, .. } in waiting {
             let AfterScan::Hook { event, payload, believed, .. } = what else { continue };
             let (call, is_current) = self.read_call(&event, &payload, believed);
+            if is_current && call.hook.event == HookEvent::Stop {
+                self.keyboard.unrecorded.clear();
+            }
             let is_persons = is_current && call.hook.prompt == Some(PromptOf::Person);
             if let Some(prompt) = call.prompt.as_deref().filter(|_| is_persons) {
                 self.keyboard.unrecorded.submitted(prompt, self.observer.facts(), now);
