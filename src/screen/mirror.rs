@@ -167,8 +167,11 @@ mod tests {
 
     #[test]
     fn the_options_below_the_cursor_are_in_sight() {
-        let dialog = "text\r\nDo you want to proceed?\r\n> 1. Yes\r\n  2. Always\r\n  3. No\x1b[3;1H";
-        assert_eq!(mirrored(dialog, (12, 4)).1.lines(), ["ed?", "> 1. Yes", "  2. Always", "  3. No"]);
+        let mut screen = Screen::new(20, 6);
+        screen.feed(b"text\r\nProceed?\r\n> 1. Yes\r\n  2. Always\r\n  3. No\x1b[3;1H");
+        let (mut mirror, mut shadow) = (Mirror::default(), Screen::new(12, 4));
+        mirror.draw(&mut shadow, 4, &screen);
+        assert_eq!(shadow.lines(), ["Proceed?", "> 1. Yes", "  2. Always", "  3. No"]);
     }
 
     #[test]

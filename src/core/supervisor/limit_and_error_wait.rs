@@ -555,6 +555,18 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_that_hopty_lets_claude_continue_after_holds_it_back_until_then() {
+        let (mut history, mut wait) = (LimitHistory::default(), None);
+        let recovery = Recovery { after_limit: true, ..Recovery::default() };
+        at(0, |step| history.usage_limit(step, &mut wait, &recovery, LimitKind::FiveHour, 500, 9));
+        let wait = wait.unwrap();
+        let (reset, due) = (wait.limit().unwrap().reset, wait.due.unwrap());
+        assert!(reset < due);
+        assert_eq!((wait.waits_for(reset), wait.waits_for(due)), (Some("usage_limit"), None));
+        assert!(wait.hinders(reset).unwrap().contains("has reset") && wait.hinders(due).is_none());
+    }
+
+    #[test]
     fn the_dialog_of_a_limit_is_answered_until_it_goes_unless_a_person_may_want_to() {
         let policy = claude();
         let (mut history, mut wait) = (LimitHistory::default(), None);
