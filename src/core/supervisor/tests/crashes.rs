@@ -271,3 +271,16 @@ fn a_resumed_run_is_where_its_conversation_was_had() {
         s.last.iter().any(|a| matches!(a, Action::Spawn { dir: Some(dir), .. } if dir == "/home/u/proj"))
     );
 }
+
+#[test]
+fn a_conversation_that_claude_never_wrote_is_begun_again_once_it_was_not_resumed() {
+    let mut s = Session::silent(claude());
+    s.prompt(PromptOf::Person);
+    let first = s.current();
+    crash_and_resume(&mut s, signal(9));
+    assert_eq!(s.current(), first);
+    // Claude knows no such conversation.
+    crash_and_resume(&mut s, ProcessEnd::Exited(1));
+    assert_ne!(s.current(), first);
+    assert_eq!(s.sup.chain.before(), None, "there is nothing to go back to");
+}
