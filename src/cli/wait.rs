@@ -261,13 +261,13 @@ impl SessionView {
                 },
             };
             was_unmet |= met.is_none();
-            let mut is_handed_over = false;
+            let mut is_momentary = false;
             if let Some(condition) = met
                 && self.is_settled(name)?
                 && self.holds(condition)
             {
-                is_handed_over = condition.is_idle() && self.control.status()?.is_handed_over();
-                if !is_handed_over {
+                is_momentary = condition.is_idle() && self.is_idle_for_a_moment()?;
+                if !is_momentary {
                     return Ok(WaitResult { met: Some(condition), was_unmet, is_moving: false });
                 }
             }
@@ -275,9 +275,16 @@ impl SessionView {
             if left.is_zero() {
                 return Ok(WaitResult { met: None, was_unmet, is_moving: met.is_some() });
             }
-            let calm = if is_handed_over { HANDOVER_LOOK } else { self.pause(conditions, met.is_some()) };
+            let calm = if is_momentary { HANDOVER_LOOK } else { self.pause(conditions, met.is_some()) };
             pause = left.min(calm);
         }
+    }
+
+    /// Whether Claude, which was idle at the last look, is idle because of a hand-over, or works again: the
+    /// hand-over may have ended since that look.
+    fn is_idle_for_a_moment(&mut self) -> Result<bool, VerbError> {
+        let now = self.control.status()?;
+        Ok(now.is_handed_over() || !now.is(SessionState::Idle))
     }
 
     /// Waits for a change, `pause` at most; the first call returns at once.

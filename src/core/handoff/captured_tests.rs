@@ -633,7 +633,7 @@ fn what_was_written_and_decided_in_the_first_conversation_is_told_to_the_third()
 
 #[test]
 fn nothing_that_is_captured_can_make_the_files_large() {
-    let long = "x y".repeat(15_000);
+    let long = "x y".repeat(4_000);
     let mut capture = made(&long);
     capture.summary = Some(long.clone());
     capture.situation.draft = Some(long.clone());

@@ -222,7 +222,7 @@ fn the_laws_hold_for_the_loop_over_random_histories() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&number("HOPTY_LAWS_SEED").unwrap_or(1).to_le_bytes());
-    let cases = u32::try_from(number("HOPTY_LAWS_CASES").unwrap_or(250)).unwrap();
+    let cases = u32::try_from(number("HOPTY_LAWS_CASES").unwrap_or(120)).unwrap();
     let settings = ProptestConfig {
         cases,
         failure_persistence: None,

@@ -50,10 +50,9 @@ pub fn check(screen: &Screen) {
     }
 }
 
-/// Twice the default number of inputs for each law; `PROPTEST_CASES` sets another.
+/// The default number of inputs for each law; `PROPTEST_CASES` sets another.
 pub fn config() -> ProptestConfig {
-    let usual = ProptestConfig::default();
-    ProptestConfig { failure_persistence: None, cases: 2 * usual.cases, ..usual }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// The lines in which two things differ.

@@ -191,7 +191,7 @@ fn a_signal_that_is_left_alone_changes_nothing_that_comes_after() {
     let policies = policies();
     let count = RefCell::new(0);
     let strategy = (0..policies.len(), vec(any::<u32>(), 10..120));
-    let run = runner(2_000).run(&strategy, |(policy, bits)| {
+    let run = runner(1_000).run(&strategy, |(policy, bits)| {
         let mut twin = Supervisor::new(policies[policy].clone());
         live(
             &policies[policy],
@@ -215,5 +215,5 @@ fn a_signal_that_is_left_alone_changes_nothing_that_comes_after() {
     run.unwrap_or_else(|failure| panic!("{failure}"));
     let count = count.into_inner();
     println!("{count} signals were left alone");
-    assert!(count > 500, "{count}");
+    assert!(count > 250, "{count}");
 }
