@@ -640,13 +640,13 @@ fn nothing_that_is_captured_can_make_the_files_large() {
     capture.situation.queued = vec![long.clone(); 64];
     capture.situation.open_tools = vec![long[..5000].to_owned(); 512];
     capture.situation.background = vec![long[..5000].to_owned(); 64];
-    capture.files.written = (0..2000).map(|n| format!("{n}{}", "a/".repeat(600))).collect();
+    capture.files.written = (0..1000).map(|n| format!("{n}{}", "a/".repeat(300))).collect();
     capture.tasks.done_before = vec![long[..5000].to_owned(); 50];
     capture.files.before = vec![long[..5000].to_owned(); 20];
     capture.git = Some(GitState {
-        changed: (0..2000).map(|n| (".M".to_owned(), format!("{n}{}", "b/".repeat(600)))).collect(),
-        staged: vec![b'x'; 128 << 10],
-        unstaged: vec![0xff; 128 << 10],
+        changed: (0..1000).map(|n| (".M".to_owned(), format!("{n}{}", "b/".repeat(300)))).collect(),
+        staged: vec![b'x'; 64 << 10],
+        unstaged: vec![0xff; 64 << 10],
         stat: long,
         ..GitState::default()
     });
