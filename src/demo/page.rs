@@ -259,6 +259,8 @@ impl Page<'_> {
             ("hopty status", "in another terminal: the session and its context usage"),
             ("hopty log", "hopty's decisions so far, and why"),
             ("hopty restart", "hand over now, at the next safe point"),
+            ("hopty ls", "all sessions; `hopty dash` shows them in one picture"),
+            ("hopty attach", "back into a session that you left with Ctrl+\\ d"),
         ];
         for (command, what) in rows {
             self.row(out, (command, true), 13, what);
