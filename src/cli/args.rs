@@ -275,12 +275,13 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// End a session for good
+    /// End sessions for good
     Stop {
-        /// The session
-        name: Option<String>,
+        /// The sessions; this directory's by default
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
         /// End every session, after asking you; without a terminal only with --yes
-        #[arg(long, conflicts_with = "name")]
+        #[arg(long, conflicts_with = "names")]
         all: bool,
         /// Do not ask
         #[arg(long, short, requires = "all")]
