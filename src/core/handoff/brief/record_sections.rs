@@ -1139,10 +1139,14 @@ fn record(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<St
                 _ => String::new(),
             };
             let branch = git.branch.as_deref().unwrap_or("(detached)");
-            let least = if git.changed.len() >= CHANGED_PATHS_MAX { "at least " } else { "" };
+            // git lists new files last, so those are counted completely that come before them.
+            let is_cut = git.changed.len() >= CHANGED_PATHS_MAX;
+            let least = |is_last: bool| if is_cut && is_last { "at least " } else { "" };
             lines.push(format!(
-                "git{dir}: branch {branch} at {head}{apart}, {least}{} changed, {least}{new} new",
-                git.changed.len() - new
+                "git{dir}: branch {branch} at {head}{apart}, {}{} changed, {}{new} new",
+                least(new == 0),
+                git.changed.len() - new,
+                least(new > 0)
             ));
             lines.extend(git.in_progress.iter().map(|one| format!("git: {one}")));
             let shown: Vec<String> = git
