@@ -84,7 +84,9 @@ fn a_session_whose_host_was_told_to_end_is_not_one_that_somebody_stopped() {
     let host = world.status_of("told")["host_pid"].as_i64().unwrap();
     kill(i32::try_from(host).unwrap(), nix::libc::SIGTERM);
     wait_for("the end", || (world.status_of("told")["state"] == "ended").then_some(()));
-    assert!(world.ask(&["why", "told"]).starts_with("The host was told to end (SIGTERM)"));
+    let why = world.ask(&["why", "told"]);
+    assert!(why.starts_with("The host was told to end (SIGTERM)"), "{why}");
+    assert!(why.contains("`hopty restore told` resumes it"), "{why}");
     let kept = String::from_utf8(world.hopty(&["prune"]).stderr).unwrap();
     assert!(kept.contains("1 session was killed and stays"), "{kept}");
     let env = &world.env;
