@@ -30,7 +30,7 @@ fn world() -> (tempfile::TempDir, Paths) {
 fn a_session_waits_for_restore_whose_host_was_killed_or_told_to_end() {
     let dir = tempfile::tempdir().unwrap();
     let transcript = dir.path().join("c.jsonl");
-    fs::write(&transcript, "{}\n").unwrap();
+    std::fs::write(&transcript, "{}\n").unwrap();
     let waits = |kind: &str, shutdown: bool| {
         let object = serde_json::json!({"agent": "claude", "transcript": transcript,
             "conversation": "c74cc080-94b9-4841-b82f-a62cfb8efdc0",
