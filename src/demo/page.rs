@@ -342,7 +342,7 @@ mod tests {
         let text = page(&facts, &entries, None).whole();
         for part in [
             "in 21 seconds", "filled to 92 % of", "level hard", "HO-20261120-142950-c74cc080", "640 ms",
-            "7 and 7", "Nothing is left", "where you would type claude",
+            "7 and 7", "Nothing is left", "where you would type claude", "  hopty attach ",
         ] {
             assert!(text.contains(part), "{part}:\n{text}");
         }
