@@ -45,7 +45,8 @@ fn says(world: &World, shell: &str, args: &[&str]) -> String {
 const CASES: &[(&str, &[&str])] = &[
     ("attach ", &["one", "two-b", "two-c"]),
     ("attach tw", &["two-b", "two-c"]),
-    ("stop one ", &[]),
+    ("stop one ", &["one", "two-b", "two-c"]),
+    ("attach one ", &[]),
     ("why ", &["gone", "one", "two-b", "two-c"]),
     ("log -f g", &["gone"]),
     ("wait ", &["blocked", "busy", "exit", "idle", "not", "one", "quiet=", "text=", "two-b", "two-c"]),
@@ -64,6 +65,8 @@ const CASES: &[(&str, &[&str])] = &[
     ("man se", &["send", "setup"]),
     ("attach --rea", &["--read-only"]),
     ("compl", &["completions"]),
+    ("--det", &["--detached"]),
+    ("send one --keys pageu", &["pageup"]),
 ];
 
 #[test]

@@ -135,6 +135,12 @@ fn a_crash_is_told_and_an_end_that_nobody_asked_for(kind: Kind) {
     support::kill(i32::try_from(again).unwrap(), nix::libc::SIGSEGV);
     let ended = wait_told(&world, 2);
     assert_eq!((&ended["event"], &ended["status"]["name"]), (&"ended".into(), &"proj".into()), "{ended}");
+    // Nobody ended it where its host was told to end, as at a logout.
+    start_detached(&world);
+    let host = world.status()["host_pid"].as_i64().unwrap();
+    support::kill(i32::try_from(host).unwrap(), nix::libc::SIGTERM);
+    let ended = wait_told(&world, 3);
+    assert!(ended["text"].as_str().unwrap().contains("The host was told to end"), "{ended}");
     world.assert_nothing_left();
 }
 
@@ -268,6 +274,16 @@ fn a_turn_that_is_not_in_the_transcript_is_told_once() {
     let told_of = wait_told(&world, 1);
     assert_eq!(told_of["event"], "transcript", "{told_of}");
     assert!(told_of["text"].as_str().unwrap().contains("is not in its transcript"), "{told_of}");
+    // The fresh conversation would never hear of that turn.
+    let refused = world.hopty(&["restart", "proj", "--wait"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && said.contains("Claude's last turn is not in its transcript"),
+        "{said}"
+    );
+    let answer = world.hopty(&["answer", "proj"]);
+    let said = String::from_utf8_lossy(&answer.stderr).into_owned();
+    assert!(said.contains("Claude has not written its answer to the transcript"), "{said}");
     world.ask(&["stop", "proj"]);
     assert_eq!(told(&world).len(), 1);
     world.assert_nothing_left();

@@ -7,7 +7,8 @@ mod support;
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
-use support::claude::Kind;
+use support::claude::{Kind, hopty};
+use support::term::Term;
 use support::world::World;
 use support::{kill, wait_for};
 
@@ -73,6 +74,54 @@ fn a_session_whose_host_was_killed_is_offered_in_every_list() {
     world.ask(&["restore", "lost"]);
     assert!(!String::from_utf8(world.hopty(&["ls"]).stderr).unwrap().contains("was killed"));
     world.ask(&["stop", "--all", "--yes"]);
+}
+
+/// A logout, or a container that stops: the machine runs on.
+#[test]
+fn a_session_whose_host_was_told_to_end_is_not_one_that_somebody_stopped() {
+    let Some(world) = world(Kind::StandIn) else { return };
+    start(&world, "told");
+    let host = world.status_of("told")["host_pid"].as_i64().unwrap();
+    kill(i32::try_from(host).unwrap(), nix::libc::SIGTERM);
+    wait_for("the end", || (world.status_of("told")["state"] == "ended").then_some(()));
+    let why = world.ask(&["why", "told"]);
+    assert!(why.starts_with("The host was told to end (SIGTERM)"), "{why}");
+    assert!(why.contains("`hopty restore told` resumes it"), "{why}");
+    let kept = String::from_utf8(world.hopty(&["prune"]).stderr).unwrap();
+    assert!(kept.contains("1 session was killed and stays"), "{kept}");
+    let env = &world.env;
+    let size = (100, 30);
+    let term = Term::start(&hopty(), &["restore"], env, &world.project, size);
+    term.wait_text("hopty: the host of told was killed. Resume it? [Y/n]");
+    term.send("\r");
+    term.wait_text("restored    told");
+    wait_for("the session", || (world.status_of("told")["state"] == "idle").then_some(()));
+    world.ask(&["stop", "told"]);
+    assert_eq!(String::from_utf8(world.hopty(&["prune"]).stdout).unwrap(), "removed told\n");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_restored_session_knows_the_conversation_before() {
+    let Some(world) = world(Kind::StandIn) else { return };
+    start(&world, "one");
+    let first = world.status_of("one")["conversation"].clone();
+    world.ask(&["restart", "one", "--wait"]);
+    world.ask(&["wait", "one", "idle", "--timeout", "60s"]);
+    let file = session_file(&world, "one");
+    wait_for("the conversation before in the session's file", || {
+        let object: Value = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
+        let is_there = std::path::Path::new(object["transcript"].as_str()?).is_file();
+        (is_there && object["before"] == first).then_some(())
+    });
+    cut(&world, "one");
+    world.ask(&["restore", "one"]);
+    world.ask(&["wait", "one", "idle", "--timeout", "60s"]);
+    assert_eq!(world.status_of("one")["before"], first);
+    world.ask(&["back", "one"]);
+    assert_eq!(world.status_of("one")["conversation"], first);
+    world.ask(&["stop", "one"]);
+    world.assert_nothing_left();
 }
 
 #[test]

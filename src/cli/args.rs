@@ -20,7 +20,7 @@ use super::send::SendOptions;
 use super::token_usage::UsageOptions;
 use super::wait::WaitOptions;
 use crate::core::config::DurationMs;
-use crate::core::ids::SessionName;
+use crate::core::ids::{ConversationId, SessionName};
 
 /// hopty's own command line. Without a verb, `--help` and `--version` are Claude's, so they are not defined
 /// here.
@@ -101,6 +101,9 @@ pub(super) struct RunOptions {
     /// It resumes the conversation of a session that died
     #[arg(long, hide = true)]
     pub restored: bool,
+    /// The conversation to which `hopty back` returned in that session
+    #[arg(long, hide = true, requires = "restored")]
+    pub before: Option<ConversationId>,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
@@ -275,12 +278,13 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// End a session for good
+    /// End sessions for good
     Stop {
-        /// The session
-        name: Option<String>,
+        /// The sessions; this directory's by default
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
         /// End every session, after asking you; without a terminal only with --yes
-        #[arg(long, conflicts_with = "name")]
+        #[arg(long, conflicts_with = "names")]
         all: bool,
         /// Do not ask
         #[arg(long, short, requires = "all")]

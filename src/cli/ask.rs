@@ -18,7 +18,7 @@ use crate::core::claude::last_answer::{AskedTurn, LastAnswer};
 use crate::core::claude::pasted_prompt::SentPrompt;
 use crate::core::config::DurationMs;
 use crate::core::ids::{ConversationId, SessionName};
-use crate::core::status_types::SessionStatus;
+use crate::core::status_types::{LAST_TURN_UNWRITTEN, SessionStatus};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
@@ -151,10 +151,14 @@ fn no_answer_to_command(control: &mut HostControl, name: &SessionName) -> VerbEr
     });
     let screen = format!("`hopty screen {name}` shows what Claude shows");
     let (cause, hint) = match dialog {
-        Some(on) => (
-            format!("the command opened a dialog ({}), and Claude gave no answer", visible(&on)),
-            format!("{screen}, `hopty send {name} --keys escape` closes it"),
-        ),
+        Some(on) => {
+            // A dialog that hopty has no rule for has no name.
+            let on = if on == "a dialog" { String::new() } else { format!(" ({})", visible(&on)) };
+            (
+                format!("the command opened a dialog{on}, and Claude gave no answer"),
+                format!("{screen}, `hopty send {name} --keys escape` closes it"),
+            )
+        }
         None => ("Claude did the command itself and gave no answer".to_owned(), screen),
     };
     VerbError::new(1, cause).about(name).hint(hint)
@@ -412,6 +416,10 @@ impl AnswerSource {
                 no_transcript(&name)
             });
         };
+        let is_idle = status.is(SessionState::Idle);
+        if is_idle && status.why.contains(LAST_TURN_UNWRITTEN) {
+            return Err(not_written(&name));
+        }
         let is_over = !session::is_alive(&paths.session(&name));
         if is_over && !path.exists() {
             return Err(no_prompt_yet(&name));
@@ -419,7 +427,6 @@ impl AnswerSource {
         if !is_written(&path) {
             return Err(no_transcript(&name));
         }
-        let is_idle = status.is(SessionState::Idle);
         let is_working = status.is(SessionState::Busy) || status.is(SessionState::Blocked);
         Ok(AnswerSource { name: Some(name), path, is_idle, is_working, is_over })
     }

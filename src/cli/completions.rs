@@ -5,12 +5,13 @@
 use std::io::Write;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Command, CommandFactory, ValueHint};
+use clap::{Arg, ArgAction, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 
 use super::args::{Cli, verbs};
 use super::error::{VerbError, stdout};
 use super::wait_conditions;
+use crate::core::input::key_names::NAMES;
 
 /// Verbs whose first word is the name of a live session.
 const LIVE: [&str; 11] =
@@ -19,6 +20,8 @@ const LIVE: [&str; 11] =
 const TELLING: [&str; 7] = ["ls", "rename", "label", "status", "events", "log", "why"];
 /// Verbs that take only the name of an ended session.
 const ENDED: [&str; 2] = ["restore", "rm"];
+/// Verbs that take several names.
+const SEVERAL: [&str; 3] = ["stop", "restore", "rm"];
 /// Verbs that take a file as well.
 const OR_FILE: [&str; 2] = ["context", "answer"];
 /// Options of these verbs whose value is the next word.
@@ -62,7 +65,14 @@ fn tree() -> Command {
             })
         })
     };
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).help(help);
     let tree = Cli::command()
+        // hopty's own options beside Claude's are read without clap.
+        .arg(flag("detached", "Start a session in the background").action(ArgAction::SetTrue))
+        .arg(flag("handoff", "Continue from the pending handoff").action(ArgAction::SetTrue))
+        .mut_subcommand("send", |send| {
+            send.mut_arg("keys", |arg| arg.value_parser(PossibleValuesParser::new(key_names())))
+        })
         .mut_subcommand("man", |man| {
             man.mut_arg("verb", |arg| arg.value_parser(PossibleValuesParser::new(typed_verbs())))
         })
@@ -74,6 +84,11 @@ fn tree() -> Command {
     LIVE.iter().chain(&TELLING).chain(&ENDED).chain(&OR_FILE).fold(tree, named)
 }
 
+/// Names of keys, and the two that people send most.
+fn key_names() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter().chain(["ctrl-c", "ctrl-d"])
+}
+
 /// The verbs that a person types: only Claude calls `hook`.
 fn typed_verbs() -> impl Iterator<Item = &'static str> {
     verbs().filter(|verb| *verb != "hook")
@@ -83,10 +98,11 @@ fn typed_verbs() -> impl Iterator<Item = &'static str> {
 /// `{live }` one with spaces.
 fn with_lists(piece: &str) -> String {
     let verbs: Vec<&str> = typed_verbs().collect();
-    let lists: [(&str, &[&str]); 6] = [
+    let lists: [(&str, &[&str]); 7] = [
         ("live", &LIVE),
         ("telling", &TELLING),
         ("ended", &ENDED),
+        ("several", &SEVERAL),
         ("or_file", &OR_FILE),
         ("with_value", &WITH_VALUE),
         ("verbs", &verbs),
@@ -121,7 +137,7 @@ const BASH: &str = r#"_hopty_sessions() {
     case $last in {with_value|}|=) return 0 ;; esac
     COMPREPLY=()
     [[ $more ]] || compopt +o default +o bashdefault 2>/dev/null
-    if (( words == 0 )); then
+    if (( words == 0 )) || [[ $verb == @({several|}) ]]; then
         COMPREPLY=( $(compgen -W "$(command hopty ls --names $all 2>/dev/null)" -- "$cur") )
     fi
     if [[ $verb == wait ]]; then
@@ -177,8 +193,9 @@ end
 complete -c hopty -n "__fish_hopty_using_subcommand {live } {telling } {ended } man" -f
 complete -c hopty -n "__fish_hopty_using_subcommand {live }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions)"
 complete -c hopty -n "__fish_hopty_using_subcommand {telling } {or_file }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions --all)"
-complete -c hopty -n "__fish_hopty_using_subcommand rm; and __fish_hopty_words 0" -a "(__fish_hopty_sessions --ended)"
-complete -c hopty -n "__fish_hopty_using_subcommand restore; and __fish_hopty_words 0" -a "(__fish_hopty_sessions --restorable)"
+complete -c hopty -n "__fish_hopty_using_subcommand stop; and not __fish_hopty_words 0" -a "(__fish_hopty_sessions)"
+complete -c hopty -n "__fish_hopty_using_subcommand rm" -a "(__fish_hopty_sessions --ended)"
+complete -c hopty -n "__fish_hopty_using_subcommand restore" -a "(__fish_hopty_sessions --restorable)"
 complete -c hopty -n "__fish_hopty_using_subcommand man; and __fish_hopty_words 0" -a "{verbs }"
 complete -c hopty -n "__fish_hopty_using_subcommand wait" -a "{conditions}"
 "#;
@@ -215,5 +232,11 @@ mod tests {
         assert!(!man.contains(" hook "), "which nobody types: {man}");
         assert!(bash.contains("restore|rm) all=--ended"), "they refuse one that runs");
         assert!(bash.contains(r#"compgen -W "tmux""#), "a format is no file");
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let text = script(shell);
+            for word in ["detached", "handoff", "pageup", "ctrl-c"] {
+                assert!(text.contains(word), "{shell}: {word}");
+            }
+        }
     }
 }

@@ -47,11 +47,18 @@ pub(super) fn detach_all(as_json: bool) -> Result<u8, VerbError> {
     Ok(if code == 0 { u8::from(detached == 0) } else { code })
 }
 
-pub(super) fn stop(given: Option<&str>, kill: bool) -> Result<u8, VerbError> {
+/// Ends the named sessions, or the one that is meant without a name. None ends if one of them is not running.
+pub(super) fn stop(given: &[String], kill: bool, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let name = live_session(&paths, given, Rule::Careful)?;
-    stop_one(&paths, &name, kill)?;
-    Ok(0)
+    let names = match given {
+        [] => vec![live_session(&paths, None, Rule::Careful)?],
+        given => given
+            .iter()
+            .map(|name| live_session(&paths, Some(name), Rule::Careful))
+            .collect::<Result<Vec<_>, _>>()?,
+    };
+    let (_, code) = for_each(names, "stop", as_json, |name| stop_one(&paths, name, kill));
+    Ok(code)
 }
 
 /// Ends every session; asks first unless `yes`.
@@ -84,12 +91,13 @@ pub(super) fn stop_all(yes: bool, kill: bool, as_json: bool) -> Result<u8, VerbE
 }
 
 fn stop_one(paths: &Paths, name: &SessionName, kill: bool) -> Result<(), VerbError> {
-    let mut control = HostControl::connect(paths, name, None)?;
-    control.ask::<AcceptAnswer>(&Request::Stop { kill })?;
-    control.wait_for_end();
-    // A host of an older version releases its name a moment later.
-    super::wait::has_ended(paths, name);
-    Ok(())
+    let stopped = HostControl::connect(paths, name, None).and_then(|mut control| {
+        control.ask::<AcceptAnswer>(&Request::Stop { kill })?;
+        control.wait_for_end();
+        Ok(())
+    });
+    // A host of an older version releases its name a moment later. Another `hopty stop` may have been faster.
+    if super::wait::has_ended(paths, name) { Ok(()) } else { stopped }
 }
 
 /// Runs `act` on each session, also after a failure. Returns the results of those that succeeded, and the

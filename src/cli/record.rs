@@ -53,6 +53,7 @@ pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -
     }
     let options = RunOptions {
         restored: false,
+        before: None,
         name: options.name,
         labels: Vec::new(),
         detached: options.detached,

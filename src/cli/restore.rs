@@ -111,13 +111,15 @@ pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, VerbError>
     if wanted.is_empty() && !options.as_json {
         super::list::note_damaged(&paths);
     }
-    let found = if wanted.is_empty() { dead_with_machine(&paths) } else { of_names(&paths, &wanted)? };
+    let mut found = if wanted.is_empty() { dead_with_machine(&paths) } else { of_names(&paths, &wanted)? };
     if found.is_empty() && !options.as_json {
         note(format_args!("nothing to restore: no session died with the machine"));
-        if let Some(line) = killed(&paths) {
-            note(format_args!("{line}"));
+        let killed = killed_sessions(&paths);
+        if !killed.is_empty() && (options.dry_run || !resumes_killed(&killed)?) {
+            note(format_args!("{}", killed_hint(&killed)));
+            return Ok(0);
         }
-        return Ok(0);
+        found = with_obstacles(&paths, killed);
     }
     let (mut results, mut started, mut failed) = (Vec::new(), 0, false);
     for dead in found {
@@ -216,17 +218,32 @@ pub(super) fn restore_hint(name: &SessionName, last: &SessionStatus) -> Option<S
 
 /// A hint about sessions whose hosts were killed since the machine was started.
 pub(super) fn killed(paths: &Paths) -> Option<String> {
-    let found = ended_sessions(paths, |last| session::waits_for_restore(last) && !died_with_machine(last));
+    Some(killed_sessions(paths)).filter(|found| !found.is_empty()).map(|found| killed_hint(&found))
+}
+
+fn killed_sessions(paths: &Paths) -> Vec<(SessionName, SessionStatus)> {
+    ended_sessions(paths, |last| session::waits_for_restore(last) && !died_with_machine(last))
+}
+
+fn killed_hint(found: &[(SessionName, SessionStatus)]) -> String {
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-    let all = names.join(" ");
+    let them = if names.len() == 1 { "it" } else { "them" };
+    format!("hint: {}: `hopty restore {}` resumes {them}", were_killed(found), names.join(" "))
+}
+
+fn were_killed(found: &[(SessionName, SessionStatus)]) -> String {
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
     match names.as_slice() {
-        [] => None,
-        [name] => Some(format!("hint: the host of {name} was killed: `hopty restore {name}` resumes it")),
-        _ => Some(format!(
-            "hint: the hosts of {} were killed: `hopty restore {all}` resumes them",
-            names.join(", ")
-        )),
+        [name] => format!("the host of {name} was killed"),
+        names => format!("the hosts of {} were killed", names.join(", ")),
     }
+}
+
+/// Asks whether to resume the sessions of killed hosts; without a terminal they stay.
+fn resumes_killed(found: &[(SessionName, SessionStatus)]) -> Result<bool, VerbError> {
+    let them = if found.len() == 1 { "it" } else { "them" };
+    Ok(super::run::in_terminal()
+        && ask_yes_no(&format!("hopty: {}. Resume {them}?", were_killed(found)), YesNo::Yes)?)
 }
 
 /// Sessions of a killed host or machine that `hopty restore` would resume, also if their conversation must
@@ -405,6 +422,7 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
     let done = Command::new(hopty)
         .args(["run", "--detached", "--restored", "--name", name.as_str()])
         .args(status.labels.iter().map(|label| format!("--label={label}")))
+        .args(before(status).map(|before| format!("--before={before}")))
         .args(["--", "claude"])
         .args(for_resume(&own, &next))
         .current_dir(&status.dir)
@@ -424,6 +442,12 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
         true => Err(format!("it ended at once: `hopty why {name}` says how")),
         false => Ok(()),
     }
+}
+
+/// The conversation to which `hopty back` returned, if Claude can resume it in the session's directory.
+fn before(status: &SessionStatus) -> Option<&ConversationId> {
+    let project = Path::new(status.transcript.as_ref()?).parent()?;
+    status.before.as_ref().filter(|before| project.join(format!("{before}.jsonl")).is_file())
 }
 
 /// Whether a session that was just started ends before Claude waits or works; checked for at most `limit`.

@@ -71,6 +71,7 @@ impl Start {
             handoff: BeginWith::Fresh,
             detached: false,
             restored: false,
+            before: None,
             signals: SignalState::default(),
             errors: ErrorOutput::Terminal,
             record: None,
@@ -454,6 +455,7 @@ pub(super) fn program(
     let launch = &mut start.launch;
     change_labels(&mut launch.labels, &options.labels, &[]).map_err(|error| bad_label(&error))?;
     (launch.detached, launch.restored, launch.record) = (options.detached, options.restored, record);
+    launch.before = options.before;
     if launch.record.is_some() && !launch.detached && !in_terminal() {
         return Err(VerbError::new(2, "standard input and output must be a terminal")
             .hint("use --detached to record without one"));

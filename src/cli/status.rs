@@ -241,6 +241,8 @@ pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> 
             .map(|way| format!("; nothing is lost: {way}"))
             .unwrap_or_default();
         last.why = format!("The host was killed, and the program with it{on}.");
+    } else if crate::fs::session::waits_for_restore(&last) {
+        last.why.push_str(&format!(" Nothing is lost: `hopty restore {name}` resumes it."));
     }
     Some(last)
 }

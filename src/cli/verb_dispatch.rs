@@ -130,7 +130,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, VerbErr
         Verb::Restart { name, now, no_handoff, wait, json } => {
             restart::restart(name.as_deref(), now, no_handoff, wait, json)
         }
-        Verb::Stop { name, kill, .. } => detach_and_stop::stop(name.as_deref(), kill),
+        Verb::Stop { names, kill, json, .. } => detach_and_stop::stop(&names, kill, json),
         Verb::Send(options) => send::send(&options),
         Verb::Ask(options) => ask::ask(options),
         Verb::Answer(options) => ask::answer(&options),

@@ -85,17 +85,19 @@ impl Explanation {
         self.has_worked |= works;
     }
 
-    /// Explains the state. `step`: the step of a hand-over; `moment` formats a time.
+    /// Explains the state. `step`: the step of a hand-over; `continues`: when hopty submits a prompt after a
+    /// limit that has reset; `moment` formats a time.
     pub fn of(
         &self,
         status: &SessionStatus,
         step: Option<&HandoverStep>,
+        continues: Option<WallTime>,
         now: WallTime,
         moment: impl Fn(WallTime) -> String,
     ) -> String {
         let lasts = status.state_since.map_or(0, |at| now.0.saturating_sub(at.0.0));
         let state = match (step, status.state.known()) {
-            (_, Some(SessionState::Blocked)) => blocked(status, lasts, moment),
+            (_, Some(SessionState::Blocked)) => blocked(status, lasts, &moment),
             (_, Some(SessionState::Stopped)) => {
                 status.continue_hint().map(|way| format!("Suspended for {}: {way}.", age(lasts)))
             }
@@ -110,10 +112,17 @@ impl Explanation {
             }
             _ => None,
         };
-        let last = self.words(step);
+        let last = match continues.filter(|_| status.waiting_for.as_deref() == Some("usage_limit")) {
+            Some(at) => format!(
+                "The limit has reset; Claude continues by itself, or hopty submits a prompt at {}.",
+                moment(at)
+            ),
+            None => self.words(step),
+        };
         let mut parts = match state {
             None => vec![last],
             Some(state) if step.is_none() && (self.is_old || self.begins) => vec![state],
+            Some(state) if continues.is_some() => vec![state, last],
             Some(state) => vec![state, format!("The last decision: {last}")],
         };
         let next = status.next_handover.as_ref().filter(|next| match next.when.known() {
@@ -252,7 +261,7 @@ mod tests {
         let mut status = SessionStatus::from_json(object).unwrap();
         status.name = "rocket".to_owned();
         status.state_since = Some(crate::core::status_types::Rfc3339(WallTime(1_000)));
-        explanation.of(&status, None, WallTime(15_000), WallTime::plain)
+        explanation.of(&status, None, None, WallTime(15_000), WallTime::plain)
     }
 
     #[test]
@@ -332,6 +341,16 @@ mod tests {
             told(&limit, json!({"state": "blocked", "waiting_for": "usage_limit"})),
             "Blocked on usage limit for 14 s. The last decision: Decided LimitReached.",
             "which nobody answers"
+        );
+        let status = json!({"state": "blocked", "waiting_for": "usage_limit"});
+        let status = SessionStatus::from_json(status).unwrap();
+        let why = limit.of(&status, None, Some(WallTime(60_000)), WallTime(15_000), WallTime::plain);
+        assert!(
+            why.ends_with(
+                ". The limit has reset; Claude continues by itself, or hopty submits a prompt at \
+                 1970-01-01 00:01:00."
+            ),
+            "{why}"
         );
     }
 

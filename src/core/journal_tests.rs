@@ -24,6 +24,7 @@ fn events() -> Vec<Event> {
             fresh: true,
             prompt: None,
             command: false,
+            before: None,
         },
         Event::Started { run: 1, pid: 4242, next: Some(id()) },
         Event::Usage { conversation: id(), tokens: 164_000, window: 200_000, bytes: 0 },

@@ -48,6 +48,8 @@ pub struct NotificationQueue {
     typed: Option<Stamp>,
     /// When Claude reached the usage limit that it waits for.
     limit_since: Option<Stamp>,
+    /// Why a hand-over of this run was held, as the last notification said, until somebody is there.
+    held: Option<String>,
 }
 
 /// A dialog that has disappeared.
@@ -75,6 +77,7 @@ impl NotificationQueue {
             busy_since: None,
             typed: None,
             limit_since: None,
+            held: None,
         }
     }
 
@@ -87,6 +90,7 @@ impl NotificationQueue {
     pub fn typed(&mut self, now: Stamp) {
         self.typed = Some(now);
         self.answered = true;
+        self.held = None;
         self.waiting.clear();
     }
 
@@ -170,13 +174,21 @@ impl NotificationQueue {
                 let alone = self.limit_since.is_some_and(|since| self.typed < Some(since));
                 self.limit_since.take_if(|_| alone).map(|_| NotifyEvent::LimitOver)
             }
-            _ if decision.is_held() => Some(NotifyEvent::HandoverHeld),
+            _ if decision.is_held() => {
+                // A higher level is held for the reason that was told at the lower one.
+                let last = self.held.replace(decision.sentence.clone());
+                (last.as_ref() != Some(&decision.sentence)).then_some(NotifyEvent::HandoverHeld)
+            }
             DecisionKind::RestartCancelled | DecisionKind::DeliveryFailed => {
                 Some(NotifyEvent::HandoverFailed)
             }
-            DecisionKind::RunEnded => cooling.then_some(NotifyEvent::Crashed),
+            DecisionKind::RunEnded => cooling.then(|| {
+                // The crash cut the work off: Claude is idle without having finished it.
+                self.busy_since = None;
+                NotifyEvent::Crashed
+            }),
             DecisionKind::RunSpawned => {
-                self.last_dialog = None;
+                (self.last_dialog, self.held) = (None, None);
                 self.forget(&[NotifyEvent::HandoverHeld]);
                 None
             }
@@ -193,11 +205,17 @@ impl NotificationQueue {
     }
 
     /// The session has ended. Returns notifications to send at once; none if somebody ended it or was there a
-    /// moment ago.
-    pub fn ended(&mut self, now: Stamp, cause: EndCause, sentence: &str) -> Option<Notification> {
+    /// moment ago. `shutdown`: its host was told to end.
+    pub fn ended(
+        &mut self,
+        now: Stamp,
+        cause: EndCause,
+        sentence: &str,
+        shutdown: bool,
+    ) -> Option<Notification> {
         self.waiting.clear();
         let there = self.typed.is_some_and(|at| now.since(at) < self.after_ms);
-        let asked = matches!(cause, EndCause::UserInterrupt | EndCause::Stopped);
+        let asked = matches!(cause, EndCause::UserInterrupt | EndCause::Stopped) && !shutdown;
         let wanted = self.events.contains(&NotifyEvent::Ended) && !there && !asked;
         let text = sentence.to_owned();
         wanted.then_some(Notification { event: NotifyEvent::Ended, text, reason: None, at: now })
@@ -492,20 +510,36 @@ mod tests {
         queue.decided(Stamp(1), &decision(DecisionKind::RestartCancelled), false);
         let told = events(&mut queue, AFTER + 3);
         assert_eq!(told, [NotifyEvent::HandoverHeld, NotifyEvent::HandoverFailed]);
-        queue.decided(Stamp(0), &stopped, false);
+        queue.decided(Stamp(AFTER + 4), &stopped, false);
+        assert!(events(&mut queue, 2 * AFTER + 4).is_empty(), "the next level, held for the same reason");
         queue.decided(Stamp(0), &decision(DecisionKind::RunHeld), true);
         queue.decided(Stamp(1), &decision(DecisionKind::RunSpawned), false);
         assert!(events(&mut queue, 2 * AFTER).is_empty(), "somebody agreed");
+        queue.decided(Stamp(0), &stopped, false);
+        assert_eq!(events(&mut queue, AFTER), [NotifyEvent::HandoverHeld], "of the next run");
+    }
+
+    #[test]
+    fn a_crash_in_a_turn_is_no_finished_turn() {
+        let mut queue = queue();
+        queue.state(Stamp(0), &is(SessionState::Busy));
+        queue.state(Stamp(10), &blocked("question"));
+        queue.decided(Stamp(20), &decision(DecisionKind::RunEnded), true);
+        queue.state(Stamp(30), &is(SessionState::Starting));
+        queue.state(Stamp(40), &is(SessionState::Idle));
+        assert_eq!(events(&mut queue, AFTER + 40), [NotifyEvent::Crashed]);
     }
 
     #[test]
     fn an_end_is_told_at_once_unless_somebody_is_there_or_asked_for_it() {
         let mut queue = queue();
-        assert!(queue.ended(Stamp(0), EndCause::CrashLoop, "It crashed.").is_some());
-        assert!(queue.ended(Stamp(0), EndCause::Stopped, "Stopped.").is_none());
+        assert!(queue.ended(Stamp(0), EndCause::CrashLoop, "It crashed.", false).is_some());
+        assert!(queue.ended(Stamp(0), EndCause::Stopped, "Stopped.", false).is_none());
+        let shutdown = queue.ended(Stamp(0), EndCause::Stopped, "Told to end.", true);
+        assert_eq!(shutdown.unwrap().text, "Told to end.", "nobody asked for it in this session");
         queue.typed(Stamp(100));
-        assert!(queue.ended(Stamp(200), EndCause::Finished, "Done.").is_none());
-        assert!(queue.ended(Stamp(100 + AFTER), EndCause::Finished, "Done.").is_some());
+        assert!(queue.ended(Stamp(200), EndCause::Finished, "Done.", false).is_none());
+        assert!(queue.ended(Stamp(100 + AFTER), EndCause::Finished, "Done.", false).is_some());
     }
 
     #[test]
@@ -534,6 +568,8 @@ mod tests {
         let mut queue = NotificationQueue::new(DurationMs::from_ms(0), &[NotifyEvent::Idle]);
         queue.state(Stamp(0), &blocked("permission"));
         queue.decided(Stamp(0), &decision(DecisionKind::LimitReached), false);
-        assert!(queue.deadline().is_none() && queue.ended(Stamp(0), EndCause::CrashLoop, "").is_none());
+        assert!(
+            queue.deadline().is_none() && queue.ended(Stamp(0), EndCause::CrashLoop, "", false).is_none()
+        );
     }
 }

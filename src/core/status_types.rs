@@ -22,6 +22,9 @@ use super::supervisor::state::{SessionState, StateSource};
 use super::time::WallTime;
 use crate::core::text::shell_word::shell_line;
 
+/// Why a session can neither be resumed nor handed over.
+pub const LAST_TURN_UNWRITTEN: &str = "Claude's last turn is not in its transcript";
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionStatus {

@@ -15,6 +15,8 @@ use crate::core::text::column_fit::{ColumnNeed, ColumnRank, fit_columns};
 use crate::core::text::ellipsis::{begin_of, end_of_path, session_name_cols};
 use crate::core::text::word_wrap::wrap_words;
 
+/// How many rows a message gets.
+const MESSAGE_ROWS: u16 = 3;
 /// Below this number of rows the preview has a line above it instead of a frame.
 const LOW: u16 = 16;
 
@@ -80,8 +82,10 @@ pub fn draw(model: &DashState, frame: &mut Frame<'_>) {
 
 /// The areas of header, body and footer, and how many rows of the body the list has.
 fn parts(model: &DashState, area: Rect) -> ([Rect; 3], u16) {
-    let parts: [Rect; 3] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
+    let most = MESSAGE_ROWS.min(area.height / 3).max(1);
+    let foot = message(model).map_or(1, |(text, _)| message_rows(&text, area.width, most).len());
+    let foot = Constraint::Length(u16::try_from(foot).unwrap_or(1));
+    let parts: [Rect; 3] = Layout::vertical([Constraint::Length(1), Constraint::Min(0), foot]).areas(area);
     // The header of the list, and at most half of the available rows.
     let wanted = u16::try_from(model.shown().len()).unwrap_or(u16::MAX).saturating_add(1).max(2);
     (parts, wanted.min((parts[1].height / 2).max(2)))
@@ -323,8 +327,45 @@ fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines), picture);
 }
 
+/// The message or the question in the footer.
+fn message(model: &DashState) -> Option<(String, Style)> {
+    let red = bold().fg(Color::Red);
+    match &model.mode {
+        InputMode::Confirm(action) => {
+            let what = match action {
+                DashAction::Stop(name) => format!("Stop {name} for good?"),
+                DashAction::Restart(name) if model.is_agent(name) => {
+                    format!("Hand {name} over to a fresh conversation?")
+                }
+                DashAction::Restart(name) => format!("Restart {name}? It is not an agent."),
+                _ => "Sure?".to_owned(),
+            };
+            Some((format!("{what} y / n"), red))
+        }
+        InputMode::Refused(why) => Some((format!("{why} (Enter)"), red)),
+        InputMode::List if !model.notice.is_empty() => Some((model.notice.clone(), bold())),
+        _ => None,
+    }
+}
+
+/// A message on as many rows as it needs, `most` at most.
+fn message_rows(text: &str, width: u16, most: u16) -> Vec<String> {
+    let wrapped = wrap_words(text, 0, usize::from(width.max(1)));
+    let mut rows: Vec<String> = wrapped.lines().map(str::to_owned).collect();
+    let most = usize::from(most.max(1));
+    if rows.len() > most {
+        let last = rows.split_off(most - 1).join(" ");
+        rows.push(last);
+    }
+    rows.iter().map(|row| fit(row, width)).collect()
+}
+
 fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
-    let red = || bold().fg(Color::Red);
+    if let Some((text, style)) = message(model) {
+        let rows =
+            message_rows(&text, area.width, area.height).into_iter().map(|row| Line::styled(row, style));
+        return frame.render_widget(Paragraph::new(rows.collect::<Vec<_>>()), area);
+    }
     let line = match &model.mode {
         InputMode::Directory(dir) => {
             return draw_input("new session in: ", dir, "Enter starts, Escape cancels", frame, area);
@@ -336,19 +377,6 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
             return draw_input(&format!("to {to}: "), text, "Enter sends, Escape cancels", frame, area);
         }
         InputMode::Log(..) => Line::styled("up, down scroll   any other key closes", dim()),
-        InputMode::Confirm(action) => {
-            let what = match action {
-                DashAction::Stop(name) => format!("Stop {name} for good?"),
-                DashAction::Restart(name) if model.is_agent(name) => {
-                    format!("Hand {name} over to a fresh conversation?")
-                }
-                DashAction::Restart(name) => format!("Restart {name}? It is not an agent."),
-                _ => "Sure?".to_owned(),
-            };
-            Line::styled(fit(&format!("{what} y / n"), area.width), red())
-        }
-        InputMode::Refused(why) => Line::styled(fit(&format!("{why} (Enter)"), area.width), red()),
-        _ if !model.notice.is_empty() => Line::styled(fit(&model.notice, area.width), bold()),
         _ => Line::styled(keys_line(model, area.width), dim()),
     };
     frame.render_widget(line, area);

@@ -285,6 +285,19 @@ fn questions_lines_filters_and_refusals_are_shown() {
 }
 
 #[test]
+fn a_message_takes_the_rows_that_it_needs() {
+    let mut model = two();
+    model.show_notice("send: np2: Claude shows a dialog (permission), and a prompt would answer it");
+    let end = "\nsend: np2: Claude shows a dialog\n(permission), and a prompt would answer\nit";
+    let page = shown(&model, 40, 12);
+    assert!(page.ends_with(end) && page.contains("›proj"), "{page}");
+    let low = shown(&model, 40, 5);
+    assert!(low.ends_with("send: np2: Claude shows a dialog (permi…"), "{low}");
+    model.key(PlainKey::Escape);
+    assert!(shown(&model, 40, 12).ends_with("q quit   1-3 answer   Tab next blocked"));
+}
+
+#[test]
 fn no_picture_is_explained() {
     let mut model = two();
     model.preview = Preview::Missing("unknown request `screen`".to_owned());

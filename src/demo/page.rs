@@ -259,6 +259,8 @@ impl Page<'_> {
             ("hopty status", "in another terminal: the session and its context usage"),
             ("hopty log", "hopty's decisions so far, and why"),
             ("hopty restart", "hand over now, at the next safe point"),
+            ("hopty ls", "all sessions; `hopty dash` shows them in one picture"),
+            ("hopty attach", "back into a session that you left with Ctrl+\\ d"),
         ];
         for (command, what) in rows {
             self.row(out, (command, true), 13, what);
@@ -340,7 +342,7 @@ mod tests {
         let text = page(&facts, &entries, None).whole();
         for part in [
             "in 21 seconds", "filled to 92 % of", "level hard", "HO-20261120-142950-c74cc080", "640 ms",
-            "7 and 7", "Nothing is left", "where you would type claude",
+            "7 and 7", "Nothing is left", "where you would type claude", "  hopty attach ",
         ] {
             assert!(text.contains(part), "{part}:\n{text}");
         }

@@ -15,7 +15,7 @@ use super::private_git_dir::WorkTreeGit;
 use super::repository::Repository;
 use super::sandbox;
 use crate::core::config::Handoff;
-use crate::core::handoff::capture::GitState;
+use crate::core::handoff::capture::{CHANGED_PATHS_MAX, GitState};
 
 /// How many of the files that Claude wrote are checked for existence.
 const LOOKED_FOR: usize = 60;
@@ -36,8 +36,6 @@ const DIFF: [&str; 6] = [
 const ATTRIBUTES_CAP: usize = 200;
 /// How many files that may hold keys are listed.
 const NAMED_KEYS: usize = 20;
-/// How many changed paths are kept.
-const PATHS_CAP: usize = 2000;
 /// How many repositories below the directory are examined.
 const INNER_TREES: usize = 4;
 /// How many of the written files, newest first, are used to find a work tree.
@@ -163,11 +161,11 @@ fn read_until(
     if let Some(repository) = Repository::find(dir)? {
         state.in_progress = repository.in_progress();
         // Changes within a submodule are not asked for.
-        let is_whole = output.cut.is_none() && state.changed.len() < PATHS_CAP;
+        let is_whole = output.cut.is_none() && state.changed.len() < CHANGED_PATHS_MAX;
         let is_one = is_whole && !repository.top.join(".gitmodules").exists();
         state.top = is_one.then(|| repository.top.display().to_string());
     }
-    if output.cut == Some(KillReason::Size) {
+    if output.cut == Some(KillReason::Size) || state.changed.len() >= CHANGED_PATHS_MAX {
         state.notes.push("more files are changed than listed here".to_owned());
     }
     let ask = DiffRunner { git: &git };
@@ -402,7 +400,7 @@ fn parse_status(bytes: &[u8]) -> GitState {
             fields.next();
         }
         let path = rest.splitn(path_at, ' ').nth(path_at - 1);
-        if let Some(path) = path.filter(|_| state.changed.len() < PATHS_CAP) {
+        if let Some(path) = path.filter(|_| state.changed.len() < CHANGED_PATHS_MAX) {
             state.changed.push((code.to_owned(), path.to_owned()));
         }
     }

@@ -189,7 +189,8 @@ impl Host {
             own.prompt.as_deref().filter(|_| agent == Agent::Claude).and_then(carry_over::carry_method);
         let command = agent == Agent::Claude && own.prompt.is_some() && prompt.is_none();
         let next = start::fresh_id();
-        self.events.push_back(Event::Start { conversation, next, handoff, fresh, prompt, command });
+        let before = self.session.launch.before.clone();
+        self.events.push_back(Event::Start { conversation, next, handoff, fresh, prompt, command, before });
         self.events.extend(self.session.launch.offers.limited.clone().map(|what| Event::Limited { what }));
         Ok(notices)
     }

@@ -177,7 +177,8 @@ impl Host {
         let work = self.compat.decided(decision, || session.about(restarts, code));
         self.do_compat(work);
         let (now, cooling) = (self.clock.now(), matches!(self.phase(), Phase::Cooling { .. }));
-        if let Some(told) = self.notifier.decided(decision, cooling, now, clock::day_ms()) {
+        let shutdown = self.machine.shutdown;
+        if let Some(told) = self.notifier.decided(decision, cooling, shutdown, now, clock::day_ms()) {
             let (at, status) = (self.session.wall(told.at), self.status());
             self.notifier.send(&told, at, &status);
         }

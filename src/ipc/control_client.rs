@@ -13,6 +13,11 @@ use super::message::{Answer, PROTOCOL, Request, RequestError, hello_line, reques
 use crate::core::io_words::io_words;
 
 const PIECE: usize = 16384;
+/// A deadline that is seen to have passed so long ago means that this process did not run: the machine slept,
+/// or its processes were frozen, and with them the host.
+const OVERSLEPT: Duration = Duration::from_millis(500);
+/// How long the answer may take then, from the time of waking.
+const AFTER_SLEEP: Duration = Duration::from_secs(5);
 /// The longest answer, in bytes: a status contains the whole command line of its program.
 const MAX_ANSWER: usize = 16 << 20;
 
@@ -38,6 +43,10 @@ impl NoAnswer {
         matches!(self, NoAnswer::Io(e) if matches!(e.kind(),
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset))
     }
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 /// A connection to a host, for requests.
@@ -130,7 +139,8 @@ impl ControlClient {
 
     fn write(&mut self, mut rest: &[u8]) -> io::Result<()> {
         while !rest.is_empty() {
-            self.socket.set_write_timeout(self.left()?)?;
+            let left = self.left()?;
+            self.socket.set_write_timeout(left)?;
             match self.socket.write(rest) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(n) => rest = &rest[n..],
@@ -158,19 +168,29 @@ impl ControlClient {
             if looked > MAX_ANSWER {
                 return Err(io::ErrorKind::InvalidData.into());
             }
-            self.socket.set_read_timeout(self.left()?)?;
+            let left = self.left()?;
+            self.socket.set_read_timeout(left)?;
             let mut piece = [0; PIECE];
             match self.socket.read(&mut piece) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(n) => self.input.extend_from_slice(&piece[..n]),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                // The wait for this piece lasted so long because this process was frozen.
+                Err(e) if is_timeout(&e) && self.has_overslept() => {}
                 Err(e) => return Err(e),
             }
         }
     }
 
+    fn has_overslept(&self) -> bool {
+        self.until.is_some_and(|until| until.elapsed() > OVERSLEPT)
+    }
+
     /// The time until the deadline; an error if it has passed.
-    fn left(&self) -> io::Result<Option<Duration>> {
+    fn left(&mut self) -> io::Result<Option<Duration>> {
+        if self.has_overslept() {
+            self.until = Some(Instant::now() + AFTER_SLEEP);
+        }
         let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
     }
@@ -211,6 +231,17 @@ mod tests {
         let (mut client, mut theirs) = pair(Duration::from_secs(20));
         theirs.write_all(b"{\"hopty\":2}\n").unwrap();
         assert!(matches!(client.greet(), Err(NoAnswer::Protocol(number)) if number == 2));
+    }
+
+    #[test]
+    fn who_wakes_after_the_deadline_still_gets_the_answer() {
+        let (mut client, mut theirs) = pair(Duration::from_secs(20));
+        theirs.write_all(b"{\"hopty\":1}\n{\"id\":1,\"ok\":7}\n").unwrap();
+        client.wait_until(Instant::now().checked_sub(2 * OVERSLEPT));
+        assert_eq!(client.ask::<Value>(&Request::Status).unwrap(), json!(7));
+        client.wait_until(Some(Instant::now()));
+        let late = client.answer::<Value>();
+        assert!(matches!(late, Err(NoAnswer::Io(e)) if e.kind() == io::ErrorKind::TimedOut));
     }
 
     #[test]

@@ -153,11 +153,17 @@ pub fn a_command_that_opens_a_panel_is_answered_at_once() {
         });
         world.wait_state("idle");
     }
-    let asked = world.hopty(&["ask", "proj", "/help"]);
-    let said = String::from_utf8(asked.stderr).unwrap();
-    assert!(said.contains("the command opened a dialog (help), and Claude gave no answer"), "{said}");
-    assert!(said.contains("`hopty send proj --keys escape` closes it"), "{said}");
-    assert_eq!(asked.status.code(), Some(1));
+    for (panel, dialog) in [("/help", "a dialog (help)"), ("/cost", "a dialog")] {
+        let asked = world.hopty(&["ask", "proj", panel]);
+        let said = String::from_utf8(asked.stderr).unwrap();
+        assert!(said.contains(&format!("the command opened {dialog}, and Claude gave no answer")), "{said}");
+        assert!(said.contains("`hopty send proj --keys escape` closes it"), "{said}");
+        assert_eq!(asked.status.code(), Some(1));
+        wait_for("the end of the panel", || {
+            world.ask(&["send", "proj", "--keys", "escape"]);
+            (world.status()["state"] == "idle").then_some(())
+        });
+    }
     end(&world);
 }
 

@@ -22,6 +22,28 @@ fn fifty_hosts_answer() {
 }
 
 #[test]
+fn several_sessions_end_at_once_or_none() {
+    let world = world();
+    for name in ["a", "b", "c"] {
+        world.run_detached(name, &["sleep", "1000"]);
+    }
+    let refused = world.hopty(&["stop", "a", "none", "--kill"]);
+    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+    assert_eq!(list(&world).len(), 3, "none of them ends");
+    world.ask(&["stop", "a", "b", "--kill"]);
+    assert_eq!(world.ask(&["ls", "--names"]), "c\n");
+    // Two scripts may end it at the same moment.
+    std::thread::scope(|scope| {
+        let stops = [(); 3].map(|()| scope.spawn(|| world.hopty(&["stop", "c", "--kill"])));
+        for stop in stops.map(|stop| stop.join().unwrap()) {
+            let said = String::from_utf8_lossy(&stop.stderr).into_owned();
+            assert!(stop.status.success() || said.contains("the session has ended"), "{said}");
+        }
+    });
+    end_all(&world);
+}
+
+#[test]
 fn hosts_that_do_not_answer_cost_nobody_else_time() {
     let world = world();
     for name in ["a", "b", "c", "d", "e", "f", "g", "well"] {

@@ -66,10 +66,13 @@ impl ArchiveError {
             | ArchiveError::Length { .. }
             | ArchiveError::Hash(_)
             | ArchiveError::Packed { .. } => "copy it from a backup; `zstdcat` prints what can still be read",
-            ArchiveError::Name(_)
-            | ArchiveError::Duplicate(_)
-            | ArchiveError::Place(_)
-            | ArchiveError::Limit { .. } => "hopty does not write such a file: do not trust it",
+            ArchiveError::Name(_) | ArchiveError::Duplicate(_) | ArchiveError::Place(_) => {
+                "hopty does not write such a file: do not trust it"
+            }
+            ArchiveError::Limit { .. } => {
+                "hopty writes and unpacks no such file: a conversation of yours stays where it is; do not trust \
+                 a file that you were given"
+            }
         }
     }
 }

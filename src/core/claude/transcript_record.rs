@@ -386,14 +386,17 @@ impl RawTask {
 fn typed_command(line: &str) -> Option<String> {
     let (_, rest) = line.strip_prefix("<command-message>")?.split_once("</command-message>")?;
     let (name, rest) = rest.trim_start().strip_prefix("<command-name>")?.split_once("</command-name>")?;
-    // A skill that the model chose has no slash. hopty's own commands ask for no work.
-    let plain = name.strip_prefix('/')?;
-    if plain.split_once(':').is_some_and(|(plugin, _)| plugin == PLUGIN_NAME) {
-        return None;
-    }
     let given = rest.trim_start().strip_prefix("<command-args>").unwrap_or_default();
     let given = given.rsplit_once("</command-args>").map_or("", |(given, _)| given);
-    Some(format!("{name} {given}").trim_end().to_owned())
+    // A skill that the model chose has no slash.
+    let plain = name.strip_prefix('/')?;
+    match plain.split_once(':').filter(|(plugin, _)| *plugin == PLUGIN_NAME) {
+        // Words behind it say what comes next.
+        Some((_, "handoff")) => Some(given.trim().to_owned()).filter(|given| !given.is_empty()),
+        // hopty's other commands ask for no work.
+        Some(_) => None,
+        None => Some(format!("{name} {given}").trim_end().to_owned()),
+    }
 }
 
 /// The output of a command that the person ran, both streams.

@@ -83,6 +83,9 @@ pub struct Situation {
     pub failure: Option<String>,
 }
 
+/// How many changed paths of a work tree are kept.
+pub const CHANGED_PATHS_MAX: usize = 2000;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitState {
     /// Git could not be read; only `notes` says anything.
@@ -94,7 +97,7 @@ pub struct GitState {
     pub branch: Option<String>,
     /// In hexadecimal; none before the first commit.
     pub head: Option<String>,
-    /// Changed paths with git's two letters for them (`.M`, `A.`, `??`), at most 2,000.
+    /// Changed paths with git's two letters for them (`.M`, `A.`, `??`), at most [`CHANGED_PATHS_MAX`].
     pub changed: Vec<(String, String)>,
     pub upstream: Option<String>,
     /// How many commits are missing in the upstream, and how many are missing here.

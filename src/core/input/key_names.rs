@@ -41,8 +41,8 @@ impl fmt::Display for NoKey {
 
 impl std::error::Error for NoKey {}
 
-/// The names that an unknown one is compared with, besides Ctrl with a letter.
-const NAMES: [&str; 31] = [
+/// The names that an unknown one is compared with and that shells complete, besides Ctrl with a letter.
+pub const NAMES: [&str; 31] = [
     "enter", "tab", "shift-tab", "escape", "esc", "space", "backspace", "delete", "insert", "pageup",
     "pagedown", "shift-enter", "ctrl-space", "up", "down", "left", "right", "home", "end", "f1", "f2", "f3",
     "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12",

@@ -109,8 +109,11 @@ impl PackageError {
             | PackageError::Duplicate(_)
             | PackageError::NotAFile { .. }
             | PackageError::Order { .. }
-            | PackageError::Trailing
-            | PackageError::Ratio(_) => "hopty does not write such a package: do not trust it",
+            | PackageError::Trailing => "hopty does not write such a package: do not trust it",
+            PackageError::Ratio(_) => {
+                "hopty writes and unpacks no such package: a conversation of yours stays where it is; do not \
+                 trust a package that you were given"
+            }
         }
     }
 }

@@ -51,6 +51,12 @@ impl ConversationChain {
         self.before.push(past);
     }
 
+    /// A restored session begins: `before` is the conversation to which it could return.
+    pub(super) fn restore(&mut self, before: Option<ConversationId>) {
+        let past = |conversation| PastConversation { conversation, dir: None, handoff: None };
+        self.before.extend(before.map(past));
+    }
+
     /// Makes the next run resume the previous conversation.
     pub(super) fn go_back(&mut self) {
         self.to = self.before.pop();
@@ -133,6 +139,18 @@ mod tests {
         assert!(chain.is_back_in(Some(&conversation(2))), "{chain:?}");
         assert!(chain.resume(None).is_none() && !chain.has_returned(&mut step), "no further back");
         assert!(chain.renames(&conversation(7)) && chain.is_back_in(Some(&conversation(7))));
+    }
+
+    #[test]
+    fn a_restored_session_returns_to_the_conversation_before() {
+        let (mut chain, mut out) = (ConversationChain::default(), Vec::new());
+        chain.restore(None);
+        assert_eq!(chain, ConversationChain::default());
+        chain.restore(Some(conversation(1)));
+        assert_eq!((chain.before(), chain.left()), (Some(&conversation(1)), None), "nothing was left here");
+        chain.go_back();
+        assert_eq!(chain.resume(Some(conversation(2))), Some(past(1)));
+        assert!(chain.has_returned(&mut EventStep::new(Stamp(0), 1, 1, &mut out)));
     }
 
     #[test]

@@ -177,6 +177,9 @@ pub enum Event {
         /// There is a first prompt that cannot be passed on, such as a slash command.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         command: bool,
+        /// The conversation before this one, of a session that was restored.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<ConversationId>,
     },
     /// exec succeeded.
     Started {

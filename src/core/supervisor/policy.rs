@@ -32,6 +32,9 @@ pub(super) const UNWRITTEN_SINCE: u32 = 7;
 /// Since this version a draft does not postpone a hand-over that a person requested.
 pub(super) const DRAFTS_SINCE: u32 = 7;
 
+/// Since this version the end of a session says that its host was told to end.
+pub(super) const SHUTDOWN_SINCE: u32 = 7;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agent {

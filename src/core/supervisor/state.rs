@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::handover_step::HandoverStep;
-use super::limit_and_error_wait::{LimitWait, UsageLimitWait};
+use super::limit_and_error_wait::{LimitWait, ResumeAfter, UsageLimitWait};
 use super::phase::Phase;
 use super::policy::AWAITS_PROMPT_SINCE;
 use super::{Agent, Policy, Supervisor, Turn};
@@ -156,6 +156,14 @@ impl Supervisor {
     /// The usage limit that the session waits for.
     pub fn limit(&self) -> Option<UsageLimitWait> {
         self.conversation.limit_wait.as_ref().and_then(LimitWait::limit)
+    }
+
+    /// When hopty submits a prompt to continue after a usage limit that has reset, unless Claude continues by
+    /// itself before.
+    pub fn continues_after_limit_at(&self, now: Stamp) -> Option<Stamp> {
+        let (due, after) = self.conversation.limit_wait.as_ref()?.resumes()?;
+        let is_reset = self.limit().is_some_and(|limit| limit.reset <= now);
+        Some(due).filter(|_| is_reset && after == ResumeAfter::Limit)
     }
 
     /// Whether Claude cannot work: then the screen matters, and a hand-over would not help.

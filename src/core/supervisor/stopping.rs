@@ -6,7 +6,7 @@ use super::conversation_chain::naming_left;
 use super::event::AgentStatus;
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, INTERRUPT_WINDOW_MS, killed_by, meaning};
 use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor, StopStep};
-use super::policy::{Agent, UNWRITTEN_SINCE};
+use super::policy::{Agent, SHUTDOWN_SINCE, UNWRITTEN_SINCE};
 use super::prompt_delivery::PromptDelivery;
 use super::restart_budget::RestartBudget;
 use super::run_state::RunState;
@@ -19,6 +19,8 @@ use crate::core::time::Stamp;
 const QUICK_DEATH_MS: u64 = 60_000;
 /// A child that ignored SIGTERM for this long is killed whatever its age, in ms (`restart.young`).
 const IGNORED_MS: u64 = 12_000;
+/// The last sentence of a session whose host was told to end.
+const SHUTDOWN: &str = "The host was told to end (SIGTERM), as at a logout or a shutdown.";
 /// The number of SIGCONT on this platform.
 pub(super) const CONT: Signal =
     Signal(if cfg!(any(target_os = "macos", target_os = "freebsd")) { 19 } else { 18 });
@@ -70,6 +72,7 @@ impl Supervisor {
         }
         if self.run.pid.is_none() {
             let text = match &self.phase {
+                _ if self.names_shutdown(&why) => SHUTDOWN,
                 Phase::Cooling { .. } => "The session was stopped before the next run started.",
                 _ => "The session was stopped before its first run started.",
             };
@@ -182,7 +185,10 @@ impl Supervisor {
                 self.close(step, EndCause::RestartLimit, end.code(), text, interrupt);
             }
             ExitMeaning::Stopped => {
-                let text = "hopty stopped the program as requested.";
+                let text = match &self.phase {
+                    Phase::Stopping { why, .. } if self.names_shutdown(why) => SHUTDOWN,
+                    _ => "hopty stopped the program as requested.",
+                };
                 self.close(step, EndCause::Stopped, end.code(), text, interrupt);
             }
             ExitMeaning::Crash => self.crash(step, end, &run, interrupt),
@@ -256,6 +262,11 @@ impl Supervisor {
         self.keys.hold(step);
         let until = step.now.after(pause);
         self.enter(step, Phase::Cooling { until, plan, code: end.code(), held: Vec::new() });
+    }
+
+    /// Whether the host was told to end, and the session's last sentence says so.
+    fn names_shutdown(&self, why: &StopFor) -> bool {
+        matches!(why, StopFor::Shutdown) && self.policy.rules >= SHUTDOWN_SINCE
     }
 
     /// Whether Claude wrote nothing of the conversation to a transcript.

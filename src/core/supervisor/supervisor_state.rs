@@ -148,7 +148,8 @@ impl Supervisor {
 
     fn take(&mut self, step: &mut EventStep<'_>, event: &Event) {
         match event {
-            Event::Start { conversation, next, handoff, fresh, prompt, command } => {
+            Event::Start { conversation, next, handoff, fresh, prompt, command, before } => {
+                self.chain.restore(before.clone());
                 (self.session.argument, self.session.command) = (*prompt, *command);
                 if *fresh {
                     self.conversation.begin_empty(&self.policy);

@@ -178,6 +178,8 @@ fn a_bomb_is_refused_early() {
     });
     assert!(bomb.len() < 8 << 20, "{}", bomb.len());
     assert_eq!(refused(&bomb), PackageError::Ratio(300));
+    // hopty says this of its own package, too, when it reads it back.
+    assert!(PackageError::Ratio(300).hint().contains("a conversation of yours stays where it is"));
     let few = PackageLimits { total_bytes: 1000, file_bytes: 1000, ..PackageLimits::default() };
     let limit = PackageReader::open(bomb.as_slice(), &few).map(drop).unwrap_err();
     assert!(limit.to_string().starts_with("bytes of one file: 209715200"), "{limit}");

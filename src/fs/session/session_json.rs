@@ -21,8 +21,8 @@ pub(super) fn last_waits_for_restore(dir: &Path) -> bool {
     status(dir).ok().flatten().is_some_and(|last| waits_for_restore(&last))
 }
 
-/// Whether `hopty restore` can resume an ended session: its host was killed, or ended with the machine, and
-/// its conversation exists.
+/// Whether `hopty restore` can resume an ended session: its host was killed, or told to end (SIGTERM), and its
+/// conversation exists.
 pub fn waits_for_restore(last: &SessionStatus) -> bool {
     was_killed(last) && resumable(last).is_some()
 }
@@ -30,8 +30,7 @@ pub fn waits_for_restore(last: &SessionStatus) -> bool {
 /// As [`waits_for_restore`], whether or not its conversation exists.
 pub fn was_killed(last: &SessionStatus) -> bool {
     let lost = last.exit.as_ref().is_none_or(|exit| exit.kind.is(ExitKind::Lost));
-    let with_machine = last.machine.shutdown && is_of_another_boot(last);
-    last.agent.is(Agent::Claude) && (lost || with_machine)
+    last.agent.is(Agent::Claude) && (lost || last.machine.shutdown)
 }
 
 /// Whether the machine was rebooted since. Older hosts recorded no boot id.

@@ -27,6 +27,22 @@ fn world() -> (tempfile::TempDir, Paths) {
 }
 
 #[test]
+fn a_session_waits_for_restore_whose_host_was_killed_or_told_to_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let transcript = dir.path().join("c.jsonl");
+    std::fs::write(&transcript, "{}\n").unwrap();
+    let waits = |kind: &str, shutdown: bool| {
+        let object = serde_json::json!({"agent": "claude", "transcript": transcript,
+            "conversation": "c74cc080-94b9-4841-b82f-a62cfb8efdc0",
+            "machine": {"boot_id": crate::sys::boot::id(), "shutdown": shutdown},
+            "exit": {"kind": kind, "code": 143, "cause": "stopped"}});
+        waits_for_restore(&SessionStatus::from_json(object).unwrap())
+    };
+    assert!(waits("lost", false) && waits("exited", true), "in the same boot");
+    assert!(!waits("exited", false), "a person stopped it");
+}
+
+#[test]
 fn a_name_is_taken_while_its_claim_lives() {
     if !is_alone("fs::session::tests::a_name_is_taken_while_its_claim_lives") {
         return;

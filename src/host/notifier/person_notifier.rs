@@ -64,17 +64,19 @@ impl Notifier {
     }
 
     /// Takes a decision into account. Returns the notification of the session's end, which must be sent at
-    /// once. `cooling`: another run follows; `day_ms`: the local time of day, in ms.
+    /// once. `cooling`: another run follows; `shutdown`: the host was told to end; `day_ms`: the local time of
+    /// day, in ms.
     pub fn decided(
         &mut self,
         decision: &Decision,
         cooling: bool,
+        shutdown: bool,
         now: Stamp,
         day_ms: u64,
     ) -> Option<Notification> {
         self.queue.decided(now, decision, cooling);
         let cause = decision.cause.filter(|_| decision.kind == DecisionKind::SessionEnded)?;
-        let told = self.queue.ended(now, cause, &decision.sentence);
+        let told = self.queue.ended(now, cause, &decision.sentence, shutdown);
         told.filter(|_| self.config.quiet_hours.left(day_ms).is_none())
     }
 

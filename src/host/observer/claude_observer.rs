@@ -21,6 +21,7 @@ use crate::core::claude::tasks::Tasks;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::config::Config;
 use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::status_types::LAST_TURN_UNWRITTEN;
 use crate::core::supervisor::event::{Event, HookEvent};
 use crate::core::supervisor::restart_signal::SignalFile;
 use crate::core::text::safe_text::cut_bytes;
@@ -258,6 +259,12 @@ impl Observer {
         }
     }
 
+    /// Whether the transcript, as far as hopty has read it, lacks the last turn that ended.
+    pub fn misses_last_turn(&self) -> bool {
+        let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
+        self.scans.is_reader_here() && self.unwritten_turn.misses_last_turn(bytes)
+    }
+
     /// A sentence (without its full stop), once, if a turn is over and Claude has not written it to the
     /// transcript. A disk that does not answer is reported as such.
     pub fn standing_transcript(&mut self, now: Stamp) -> Option<String> {
@@ -270,8 +277,8 @@ impl Observer {
             None => "there is none".to_owned(),
         };
         Some(format!(
-            "Claude's last turn is not in its transcript ({what}): it can neither be resumed nor handed \
-             over. Check whether the disk is full, and whether CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"
+            "{LAST_TURN_UNWRITTEN} ({what}): it can neither be resumed nor handed over. Check whether the disk \
+             is full, and whether CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"
         ))
     }
 

@@ -44,10 +44,12 @@ impl UnwrittenTurnCheck {
             self.forget();
         }
         let stands = self.due.take_if(|due| *due <= now).is_some();
-        if stands {
-            self.began = None;
-        }
         stands && !std::mem::replace(&mut self.told, true)
+    }
+
+    /// Whether the last turn that ended is not in the transcript, which is `bytes` long, so far.
+    pub fn misses_last_turn(&self, bytes: u64) -> bool {
+        self.began == Some(bytes) && (self.due.is_some() || self.told)
     }
 
     pub fn deadline(&self) -> Option<Stamp> {
@@ -71,10 +73,22 @@ mod tests {
             assert_eq!(check.deadline(), None);
         }
         check.begin_turn(500);
+        assert!(check.misses_last_turn(500) && !check.misses_last_turn(900));
         assert!(!check.is_unwritten(Stamp(200_000), 900), "it grows again");
+        assert!(!check.misses_last_turn(900));
         check.begin_turn(900);
         check.end_turn(Stamp(201_000));
         assert!(check.is_unwritten(Stamp(211_000), 900));
+    }
+
+    #[test]
+    fn a_turn_is_missing_from_its_end_until_its_lines_are_there() {
+        let mut check = UnwrittenTurnCheck::default();
+        assert!(!check.misses_last_turn(0), "there was none");
+        check.begin_turn(500);
+        assert!(!check.misses_last_turn(500), "it has not ended");
+        check.end_turn(Stamp(1000));
+        assert!(check.misses_last_turn(500) && !check.misses_last_turn(700));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::claude::version_features::ClaudeFeatures;
 use crate::core::config::Config;
-use crate::core::ids::{Label, SessionName};
+use crate::core::ids::{ConversationId, Label, SessionName};
 use crate::core::inherited_state::{ErrorOutput, SignalState};
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Modes, Size};
@@ -65,6 +65,9 @@ pub struct Launch {
     /// The session resumes the conversation of one that died (`hopty restore`).
     #[serde(default)]
     pub restored: bool,
+    /// The conversation to which `hopty back` returned in that session.
+    #[serde(default)]
+    pub before: Option<ConversationId>,
     /// The signal dispositions that hopty inherited.
     pub signals: SignalState,
     /// Where the program's errors go.
@@ -102,6 +105,7 @@ impl Launch {
             handoff: BeginWith::Fresh,
             detached: true,
             restored: false,
+            before: None,
             signals: SignalState::default(),
             errors: ErrorOutput::Terminal,
             record: None,

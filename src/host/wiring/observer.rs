@@ -8,7 +8,7 @@ use crate::core::compat::{CompatWork, MemoryReason};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::manifest_entry::HandoffKind;
 use crate::core::ids::ConversationId;
-use crate::core::status_types::ContextStatus;
+use crate::core::status_types::{ContextStatus, LAST_TURN_UNWRITTEN};
 use crate::core::supervisor::action::{DecisionKind, RestartBy};
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
@@ -218,6 +218,10 @@ impl Host {
             self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });
             return;
         };
+        if self.observer.misses_last_turn() {
+            self.events.push_back(Event::SaveFailed { error: LAST_TURN_UNWRITTEN.to_owned() });
+            return;
+        }
         let draft = self.child.draft_text(&mut self.events);
         let kind = match by {
             RestartBy::Level => HandoffKind::Auto,

@@ -68,7 +68,10 @@ impl Host {
 
     /// The text of `hopty why`.
     pub(super) fn why(&self, status: &SessionStatus) -> String {
-        let step = self.recorder.supervisor.handover_step();
-        self.explanation.of(status, step.as_ref(), Clock::wall(), local)
+        let supervisor = &self.recorder.supervisor;
+        let (step, continues) =
+            (supervisor.handover_step(), supervisor.continues_after_limit_at(self.clock.now()));
+        let continues = continues.map(|at| self.session.wall(at));
+        self.explanation.of(status, step.as_ref(), continues, Clock::wall(), local)
     }
 }

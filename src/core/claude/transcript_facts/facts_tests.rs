@@ -486,6 +486,7 @@ fn a_custom_command_is_a_prompt_as_it_was_typed() {
             "<command-message>The \"pdf\" skill is loading</command-message>\n<command-name>pdf</command-name>",
         ),
         command("hopty-hooks:handoff", ""),
+        command("hopty-hooks:resume-from", "docs/x.md"),
         command("mine", "x").replacen('{', "{\"isMeta\":true,", 1),
     ]);
     let text = "\n[pasted]\nFix the issue.\n[end of paste]";
@@ -495,6 +496,12 @@ fn a_custom_command_is_a_prompt_as_it_was_typed() {
         "what the command says is told below it"
     );
     assert!(!facts.turn_ended());
+    let facts = of(&[
+        command("hopty-hooks:handoff", "the parser is next"),
+        r#"{"type":"user","isMeta":true,"message":{"content":[{"type":"text","text":"End your turn."}]}}"#
+            .to_owned(),
+    ]);
+    assert_eq!(said(&facts), ["the parser is next"], "hopty's own text is not the person's");
 }
 
 #[test]

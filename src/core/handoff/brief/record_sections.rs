@@ -19,7 +19,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::core::claude::prompts::{PromptKind, REFUSED_CALL, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key};
-use crate::core::handoff::capture::{Capture, GitState, PLAN_WAITS};
+use crate::core::handoff::capture::{CHANGED_PATHS_MAX, Capture, GitState, PLAN_WAITS};
 use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::handoff_answers::AgreedAnswer;
@@ -1139,9 +1139,14 @@ fn record(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<St
                 _ => String::new(),
             };
             let branch = git.branch.as_deref().unwrap_or("(detached)");
+            // git lists new files last, so those are counted completely that come before them.
+            let is_cut = git.changed.len() >= CHANGED_PATHS_MAX;
+            let least = |is_last: bool| if is_cut && is_last { "at least " } else { "" };
             lines.push(format!(
-                "git{dir}: branch {branch} at {head}{apart}, {} changed, {new} new",
-                git.changed.len() - new
+                "git{dir}: branch {branch} at {head}{apart}, {}{} changed, {}{new} new",
+                least(new == 0),
+                git.changed.len() - new,
+                least(new > 0)
             ));
             lines.extend(git.in_progress.iter().map(|one| format!("git: {one}")));
             let shown: Vec<String> = git

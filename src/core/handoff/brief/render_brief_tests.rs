@@ -9,7 +9,7 @@ use crate::core::claude::transcript_facts::{
     AgentReport, AnsweredQuestion, EarlierAnswer, Exchange, FileRead, StatedDecision, ToolError, ToolOutcome,
     TranscriptSpeaker,
 };
-use crate::core::handoff::capture::GitState;
+use crate::core::handoff::capture::{CHANGED_PATHS_MAX, GitState};
 use crate::core::handoff::document::Fence;
 use crate::core::handoff::document::tests::capture;
 use crate::core::handoff::handoff_work::PlanInHand;
@@ -1157,6 +1157,21 @@ fn files_without_a_change_in_git_are_told_apart() {
     let text = of(&capture, Budget::default());
     assert!(text.contains("- gone since you wrote them (moved or deleted): src/cell.tsx\n"), "{text}");
     assert!(text.contains("newest first: src/a.rs, new/deep/b.rs, /srv/x.c\n"), "{text}");
+}
+
+#[test]
+fn more_changed_files_than_are_kept_are_at_least_so_many() {
+    let mut capture = capture("mend it");
+    let of_new = |new| {
+        let mut changed = vec![(".M".to_owned(), "a.rs".to_owned())];
+        changed.extend((0..new).map(|n| ("??".to_owned(), format!("f{n}"))));
+        Some(GitState { branch: Some("main".into()), changed, ..GitState::default() })
+    };
+    capture.git = of_new(CHANGED_PATHS_MAX - 2);
+    assert!(of(&capture, Budget::default()).contains(": branch main at no commit, 1 changed, 1998 new\n"));
+    capture.git = of_new(CHANGED_PATHS_MAX - 1);
+    let text = of(&capture, Budget::default());
+    assert!(text.contains(", 1 changed, at least 1999 new\n"), "{text}");
 }
 
 #[test]

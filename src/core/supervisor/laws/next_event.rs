@@ -294,6 +294,7 @@ impl World {
             fresh,
             prompt,
             command: claude && !fresh && prompt.is_none() && dice.wild.is_multiple_of(2),
+            before: None,
         }
     }
 

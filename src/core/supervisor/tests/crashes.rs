@@ -144,6 +144,7 @@ fn a_signal_that_is_passed_on_while_nothing_runs_is_not_lost() {
         fresh: false,
         prompt: None,
         command: false,
+        before: None,
     });
     s.feed(Event::Passed { signal: Signal::TERM });
     assert_eq!(s.exec(), "run.spawned, release keys, SIGTERM Group");

@@ -164,6 +164,7 @@ fn the_first_prompt_of_a_session_that_begins_from_a_handoff_begins_the_work() {
             fresh: false,
             prompt: Some(CarryMethod::Typed),
             command: false,
+            before: None,
         });
         s.exec();
         s

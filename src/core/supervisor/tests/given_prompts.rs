@@ -69,6 +69,7 @@ fn a_hand_over_waits_for_the_command_that_claude_was_started_with() {
             fresh: false,
             prompt: None,
             command: true,
+            before: None,
         });
         s.exec();
         s.boot(StartSource::Resume);

@@ -45,6 +45,7 @@ fn session_in(row: ExitRow) -> Session {
                 fresh: false,
                 prompt: None,
                 command: false,
+                before: None,
             });
             s
         }

@@ -66,6 +66,17 @@ fn claude_goes_on_by_itself() {
 }
 
 #[test]
+fn after_the_reset_it_is_known_when_hopty_continues() {
+    let mut s = limited(claude());
+    assert_eq!(s.sup.continues_after_limit_at(s.now), None, "the limit stands");
+    s.pass(HOUR + 1000);
+    let at = s.sup.continues_after_limit_at(s.now).unwrap();
+    assert!(at > s.now && at <= s.now.after(120_000), "{at:?}");
+    s.prompt(PromptOf::Claude);
+    assert_eq!(s.sup.continues_after_limit_at(s.now), None);
+}
+
+#[test]
 fn hopty_goes_on_where_claude_has_not_and_once() {
     let mut s = limited(claude());
     assert_eq!(s.pass(HOUR + 119_000), "");

@@ -1,5 +1,6 @@
 //! Requested ends: `hopty stop`, `--kill`, the host's own end, in every phase.
 
+use super::super::policy::SHUTDOWN_SINCE;
 use super::*;
 
 fn stop(kill: bool) -> Event {
@@ -62,6 +63,22 @@ fn in_every_phase_with_a_child() {
             }
         }
     }
+}
+
+#[test]
+fn the_end_of_a_host_that_was_told_to_end_is_no_stop_on_request() {
+    const TOLD: &str = "The host was told to end (SIGTERM)";
+    let mut s = Session::busy(claude());
+    s.feed(Event::Shutdown);
+    s.end(signal(15));
+    assert!(s.sentences().contains(TOLD) && !s.sentences().contains("as requested."), "{}", s.sentences());
+    let mut s = Session::cooling(claude());
+    s.feed(Event::Shutdown);
+    assert!(s.sentences().contains(TOLD), "{}", s.sentences());
+    let mut s = Session::busy(Policy { rules: SHUTDOWN_SINCE - 1, ..claude() });
+    s.feed(Event::Shutdown);
+    s.end(signal(15));
+    assert!(s.sentences().contains("as requested."), "{}", s.sentences());
 }
 
 #[test]

@@ -168,6 +168,7 @@ impl Session {
             fresh,
             prompt: None,
             command: false,
+            before: None,
         });
         s.exec();
         s
@@ -183,6 +184,7 @@ impl Session {
             fresh: false,
             prompt: Some(prompt),
             command: false,
+            before: None,
         });
         s.exec();
         s

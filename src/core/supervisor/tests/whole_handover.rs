@@ -140,6 +140,7 @@ fn a_session_that_begins_from_a_handoff_delivers_it() {
         fresh: true,
         prompt: None,
         command: false,
+        before: None,
     };
     s.expect(start, "session.started, spawn 1 First");
     assert_eq!(s.exec(), "run.spawned, follow, delivery.started, hold keys");
