@@ -103,6 +103,8 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("wait_for_main", "tests of what the stand-in was asked"),
     ("with_subagents", "scripts of tests for the stand-in"),
 ];
+/// How the names of the files in `src` end.
+const KINDS_OF_FILES: &[&str] = &[".rs", ".toml", ".txt", ".md", ".css", ".js", ".json", "/LICENSE"];
 /// Calls that open a file by its name and read whatever it is.
 const OPENS: &[&str] = &["fs::read(", "fs::read_to_string(", "File::open(", "fs::copy("];
 
@@ -144,6 +146,14 @@ fn every_folder_has_its_place() {
             source.file
         );
     }
+}
+
+/// A leftover of a merge shows every line twice to who searches.
+#[test]
+fn src_has_only_files_that_belong_there() {
+    let is_known = |file: &String| KINDS_OF_FILES.iter().any(|end| file.ends_with(end));
+    let odd: Vec<String> = source::files("src", "").into_iter().filter(|file| !is_known(file)).collect();
+    none(&odd, "these files do not belong into src");
 }
 
 #[test]
