@@ -67,7 +67,7 @@ impl Host {
             let text = self.keyboard.queue.text().unwrap_or_default().as_bytes().to_vec();
             self.note_claude_works();
             self.keyboard.draft.was_submitted(text, self.clock.now());
-            self.type_in(b"\r");
+            self.type_own(b"\r");
         }
     }
 
@@ -114,7 +114,7 @@ impl Host {
             self.note_claude_works();
             self.keyboard.draft.note(&part, now);
             self.notifier.queue.sent();
-            self.type_in(&part);
+            self.type_own(&part);
             if let Some(typed) = done {
                 self.answer(asked, Ok(typed.answer(self.recorder.supervisor.seq(), mark)));
             }

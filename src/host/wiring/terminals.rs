@@ -321,7 +321,8 @@ impl Host {
         keyboard.type_held(now, in_a_sequence, &mut program);
     }
 
-    pub(in crate::host) fn type_in(&mut self, bytes: &[u8]) {
+    /// Types text of hopty's or of a script's.
+    pub(in crate::host) fn type_own(&mut self, bytes: &[u8]) {
         self.typing().1.type_own(bytes);
     }
 }
