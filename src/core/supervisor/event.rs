@@ -266,7 +266,7 @@ pub enum Event {
         sessions: u32,
         /// The directory exists, belongs to the user, and Claude trusts it.
         dir_ok: bool,
-        /// What kind of directory it names, if any. Journals of hopty 0.1.0 do not have this.
+        /// What kind of directory it names, if any. Earlier journals do not have this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dir: Option<NamedDir>,
     },

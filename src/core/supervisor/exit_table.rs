@@ -76,6 +76,8 @@ pub enum ExitMeaning {
 /// How long before an end a Ctrl+C counts while the child runs, in ms.
 pub const INTERRUPT_WINDOW_MS: u64 = 2000;
 
+/// What this end means in this row; `ctrl_c`: whether one was pressed in the last [`INTERRUPT_WINDOW_MS`]
+/// before it.
 pub fn meaning(row: ExitRow, ctrl_c: CtrlC, end: ProcessEnd) -> ExitMeaning {
     if !end.is_final() {
         return ExitMeaning::JobControl;

@@ -60,7 +60,7 @@ pub struct Policy {
     /// Why this session can hand over nothing, if that is known before it begins.
     #[serde(default)]
     pub no_handover: Option<String>,
-    /// The version of the rules: 0 for hopty 0.1.0, whose journals do not have it, or [`RULES`].
+    /// The version of the rules, at most [`RULES`]; 0 in earlier journals, which do not have it.
     #[serde(default)]
     pub rules: u32,
     pub config: Config,

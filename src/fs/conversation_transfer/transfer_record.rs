@@ -3,13 +3,13 @@
 
 use std::fmt;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::TransferError;
-use super::kill_point::kill_point;
+use super::kill_point::{KillPoints, kill_point};
 use crate::core::ids::ConversationId;
 use crate::fs::atomic;
 use crate::fs::conversations::FileState;
@@ -95,13 +95,7 @@ impl TransferRecord {
         let path = path(dir);
         let bytes = serde_json::to_vec(self).map_err(|error| FsError::io("write", &path)(error.into()))?;
         kill_point();
-        atomic::write_with(&path, |file| {
-            use std::io::Write;
-            let (begin, rest) = bytes.split_at(bytes.len() / 2);
-            file.write_all(begin)?;
-            kill_point();
-            file.write_all(rest)
-        })?;
+        atomic::write_with(&path, |file| KillPoints(file).write_all(&bytes))?;
         kill_point();
         Ok(())
     }

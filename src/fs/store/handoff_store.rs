@@ -100,8 +100,8 @@ pub struct StoredHandoff {
     pub text: String,
     /// The file of its document.
     pub document_path: PathBuf,
-    /// Its brief and the brief's file; `None` if another program or hopty 0.1 made the handoff, or if the
-    /// file was changed.
+    /// Its brief and the brief's file; `None` if another program or an earlier version made the handoff, or
+    /// if the file was changed.
     pub brief: Option<(String, PathBuf)>,
 }
 
