@@ -2,6 +2,7 @@
 //! it.
 
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
+use crate::core::text::squeeze::squeeze;
 
 /// Why a text cannot be submitted as a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,10 +82,6 @@ impl SentPrompt {
         let later = matches!((&self.since, at), (Some(since), Some(at)) if at >= since.as_str());
         later && self.is(prompt)
     }
-}
-
-fn squeeze(text: &str) -> String {
-    text.split_whitespace().collect()
 }
 
 #[cfg(test)]

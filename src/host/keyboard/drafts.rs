@@ -286,14 +286,14 @@ impl PromptDraft {
 
     /// Whether the typed bytes alone produce the text in the box.
     fn is(&self, text: &str) -> bool {
-        text_of(self.typed.bytes()).is_some_and(|typed| squeeze(&typed) == squeeze(text))
+        text_of(self.typed.bytes()).is_some_and(|typed| squeeze_draft(&typed) == squeeze_draft(text))
     }
 
     /// Whether the text in the box begins with what was typed, and nothing else was pressed. What Claude
     /// itself puts into its box, such as a prompt that is taken back, stands before it.
     fn begins(&self, text: &str) -> bool {
-        let typed = text_of(self.typed.bytes()).map(|typed| squeeze(&typed));
-        typed.is_some_and(|typed| !typed.is_empty() && squeeze(text).starts_with(&typed))
+        let typed = text_of(self.typed.bytes()).map(|typed| squeeze_draft(&typed));
+        typed.is_some_and(|typed| !typed.is_empty() && squeeze_draft(text).starts_with(&typed))
     }
 }
 
@@ -313,13 +313,13 @@ fn explains(typed: &[u8], prompt: &str) -> Option<bool> {
     }
     if let Some(first) = typed.first().filter(|first| COMMANDS.contains(first)) {
         // A command may be completed, so the prompt may have more than was typed, but not less.
-        let mut letters = squeeze(prompt).chars().collect::<Vec<_>>().into_iter();
-        let completes = |text: String| squeeze(&text).chars().all(|c| letters.any(|other| other == c));
+        let mut letters = squeeze_draft(prompt).chars().collect::<Vec<_>>().into_iter();
+        let completes = |text: String| squeeze_draft(&text).chars().all(|c| letters.any(|other| other == c));
         let may_be = prompt.as_bytes().first() == Some(first) && text_of(typed).is_none_or(completes);
         return (!may_be).then_some(false);
     }
     if let Some(text) = text_of(typed) {
-        let (typed, prompt) = (squeeze(&text), squeeze(prompt));
+        let (typed, prompt) = (squeeze_draft(&text), squeeze_draft(prompt));
         // Keys that answered a dialog may come before the prompt.
         return Some(typed == prompt || typed.trim_start_matches(ANSWERS) == prompt);
     }
@@ -333,7 +333,7 @@ fn explains(typed: &[u8], prompt: &str) -> Option<bool> {
     }
     // After cursor movement and deletion, every remaining character was typed.
     let mut left: Vec<char> = String::from_utf8_lossy(typed).chars().collect();
-    let has_all = squeeze(prompt).chars().all(|c| {
+    let has_all = squeeze_draft(prompt).chars().all(|c| {
         let at = left.iter().position(|other| *other == c);
         at.map(|at| left.swap_remove(at)).is_some()
     });
@@ -362,7 +362,7 @@ fn text_of(typed: &[u8]) -> Option<String> {
 }
 
 /// A text without what a prompt box may change in it.
-fn squeeze(text: &str) -> String {
+fn squeeze_draft(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect()
 }
 
