@@ -14,7 +14,7 @@ use super::control::{HostControl, paths};
 use super::conversations::{all_kept_sources, one_line, short};
 use super::error::{VerbError, note, say, stdout, visible};
 use super::list::PATIENCE;
-use super::table::{self, TableStyle};
+use super::table::{self, BOLD, CYAN, TableStyle};
 use crate::core::ids::ConversationId;
 use crate::core::text::ellipsis::{begin_of, end_of_path};
 use crate::core::token_usage::{
@@ -32,9 +32,6 @@ const DAYS: u64 = 30;
 const BAR_LEAST: usize = 8;
 /// The widest chart, in columns.
 const BAR_MOST: usize = 40;
-/// SGR parameters.
-const BOLD: u8 = 1;
-const CYAN: u8 = 36;
 
 impl ValueEnum for UsageGroup {
     fn value_variants<'a>() -> &'a [Self] {

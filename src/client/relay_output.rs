@@ -13,6 +13,7 @@ use nix::libc;
 
 use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{Interest, wait_for};
+use crate::sys::signals::END_SIGNALS;
 use crate::tty::raw;
 
 /// Bytes waiting for the terminal above which the host's frames are not read, so that the program has to
@@ -22,9 +23,6 @@ const HIGH: usize = 1 << 18;
 /// How long a process that was told to end waits for a terminal that takes nothing, in ms; the host waits as
 /// long for a client that has died.
 const STUCK_MS: u64 = 200;
-
-/// The signals that end this process once only output keeps it alive.
-const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
 
 /// The terminal on standard output, for writing.
 #[derive(Debug, Default)]
@@ -76,7 +74,7 @@ impl TerminalOutput {
     /// The host is gone and the terminal takes nothing: writes `last` if that changes at once, and ends this
     /// process by the signal.
     pub fn end(&mut self, signal: i32, last: &[u8]) {
-        raw::end_by(&ENDS);
+        raw::end_by(&END_SIGNALS);
         if let Some(file) = &self.own {
             self.waiting.push(last);
             while !self.waiting.is_empty() && wait_for(file, Interest::Write, STUCK_MS).unwrap_or(false) {
@@ -91,7 +89,7 @@ impl TerminalOutput {
     /// Writes everything, however long that takes, before this process exits; a signal ends the wait. One
     /// that has already arrived is obeyed as soon as the terminal takes nothing.
     pub fn finish(&mut self) {
-        raw::end_by(&ENDS);
+        raw::end_by(&END_SIGNALS);
         if let Some(signal) = self.told
             && !wait_for(&io::stdout(), Interest::Write, STUCK_MS).unwrap_or(true)
         {

@@ -18,6 +18,9 @@ use signal_hook::iterator::exfiltrator::SignalOnly;
 use crate::core::inherited_state::SignalState;
 use crate::core::process_change::Signal;
 
+/// The signals that ask a program to end.
+pub const END_SIGNALS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
+
 /// Caught signals, delivered through a socket.
 #[derive(Debug)]
 pub struct Signals {

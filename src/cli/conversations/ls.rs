@@ -13,7 +13,7 @@ use super::open_conversations::{OpenBy, OpenConversations};
 use super::restore::summary_of;
 use crate::cli::control::paths;
 use crate::cli::error::{VerbError, note, note_all, say, stdout, visible};
-use crate::cli::table::TableStyle;
+use crate::cli::table::{BOLD, CYAN, DIM, GREEN, TableStyle};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
 use crate::core::text::ellipsis::begin_of;
@@ -30,11 +30,6 @@ use crate::sys::clock::Clock;
 
 /// How long `ls` reads transcripts to their end to count tokens, unless --full asks for all of them.
 const TOKEN_READING_LIMIT: Duration = Duration::from_millis(500);
-/// SGR parameters.
-const BOLD: u8 = 1;
-const DIM: u8 = 2;
-const GREEN: u8 = 32;
-const CYAN: u8 = 36;
 /// The width if standard output is no terminal: nothing is cut.
 const ENDLESS: usize = usize::MAX;
 
