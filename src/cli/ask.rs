@@ -19,7 +19,7 @@ use crate::core::claude::pasted_prompt::SentPrompt;
 use crate::core::config::DurationMs;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::SessionStatus;
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::{session, whole_transcript};
@@ -99,7 +99,7 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, VerbError> {
     let name = live_session(&paths, given.as_deref(), Rule::Careful)?;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     let before = control.status()?;
-    if before.agent.is(Agent::Plain) {
+    if before.agent.is(ProgramKind::Plain) {
         let hint = format!("`hopty send {name} TEXT` types into it");
         return Err(VerbError::new(4, NO_CLAUDE).about(&name).hint(hint));
     }
@@ -403,7 +403,7 @@ impl AnswerSource {
             ConversationTarget::Session(name, status) => (name, status),
         };
         let Some(path) = status.transcript.as_ref().map(PathBuf::from) else {
-            return Err(if status.agent.is(Agent::Plain) {
+            return Err(if status.agent.is(ProgramKind::Plain) {
                 let hint = format!("`hopty screen {name}` shows what it shows");
                 VerbError::new(4, NO_CLAUDE).called(Code::Refused).about(&name).hint(hint)
             } else if status.is(SessionState::Ended) {

@@ -19,7 +19,7 @@ use crate::core::context_level::{Level, WindowFrom};
 use crate::core::context_usage::{ContextUsage, TokenCount, UsageSources};
 use crate::core::ids::SessionName;
 use crate::core::status_types::{ContextStatus, SessionStatus};
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::time::{WallTime, age};
 use crate::fs::paths::Paths;
 use crate::fs::{session, whole_transcript};
@@ -193,7 +193,7 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
     if let Some(asked) = asked {
         (answer.levels, answer.tried, answer.context) = (asked.levels, asked.tried, asked.context);
     }
-    if !status.agent.is(Agent::Claude) {
+    if !status.agent.is(ProgramKind::Claude) {
         let hint = format!("`hopty status {name}` shows what it runs");
         return Err(VerbError::new(4, "it does not run Claude, so it has no context window")
             .called(Code::Refused)

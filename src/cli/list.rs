@@ -658,7 +658,7 @@ mod tests {
     #[test]
     fn a_template_calls_a_state_as_the_table_does() {
         let mut plain = session("p", SessionState::Unknown, None, None);
-        plain.agent = crate::core::supervisor::Agent::Plain.into();
+        plain.agent = crate::core::supervisor::ProgramKind::Plain.into();
         assert_eq!(Template::read("{name} {state}").unwrap().line(&plain), "p running");
         assert_eq!(state(&plain), "running");
     }

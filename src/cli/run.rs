@@ -25,7 +25,7 @@ use crate::core::claude::version_features::{ClaudeFeatures, HooksOff, offers};
 use crate::core::config::{Archive, Config, ConfigSource, FlagValue, Problem, ProblemKind};
 use crate::core::ids::{HandoffId, SessionName, change_labels};
 use crate::core::inherited_state::{ErrorOutput, SignalState};
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::terminal::{Ahead, Size};
 use crate::fs::free_space;
 use crate::fs::paths::Paths;
@@ -59,7 +59,7 @@ impl Start {
             numbered: true,
             title: None,
             labels: BTreeSet::new(),
-            agent: Agent::Claude,
+            agent: ProgramKind::Claude,
             program: PathBuf::new(),
             called: "claude".to_owned(),
             version: None,
@@ -110,7 +110,7 @@ impl Start {
 
     /// Says why, and replaces hopty with the program; returns only if that fails.
     fn exec_with_notice(&self, why: &dyn std::fmt::Display, signals: Option<SignalState>) -> VerbError {
-        let called = if self.launch.agent == Agent::Claude { "Claude" } else { &self.launch.called };
+        let called = if self.launch.agent == ProgramKind::Claude { "Claude" } else { &self.launch.called };
         note(format_args!("hopty: {}; running {called} without hopty", visible(&why.to_string())));
         self.exec_program(signals)
     }
@@ -122,7 +122,7 @@ impl Start {
         let mut command = Command::new(program);
         command.args(&self.args);
         let hint = match agent {
-            Agent::Claude => {
+            ProgramKind::Claude => {
                 if let (true, Ok(depth)) = (
                     find_claude::may_lead_back(program),
                     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()),
@@ -131,7 +131,7 @@ impl Start {
                 }
                 "check its permissions and its interpreter, or reinstall Claude"
             }
-            Agent::Plain => {
+            ProgramKind::Plain => {
                 command.arg0(called);
                 "check its permissions and its interpreter"
             }
@@ -464,7 +464,7 @@ pub(super) fn program(
     }
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
         .map_err(|e| VerbError::new(125, e.to_string()).hint("hopty keeps starting itself"))?;
-    launch.agent = Agent::Plain;
+    launch.agent = ProgramKind::Plain;
     launch.called = called.to_string_lossy().into_owned();
     launch.program = in_path(&called).ok_or_else(|| {
         VerbError::new(127, "no such program").about(&launch.called).hint("check the name and PATH")
@@ -618,10 +618,10 @@ fn launch_in_host(mut start: Start, host: Forked) -> Result<u8, VerbError> {
         StartReport::Failed { code, message, hint } => return Err(VerbError::new(code, message).hint(hint)),
     };
     let Start { paths, launch, args } = start;
-    let archives = launch.agent == Agent::Claude && launch.unplaced.is_none();
+    let archives = launch.agent == ProgramKind::Claude && launch.unplaced.is_none();
     let archive = archives.then(|| ArchiveAtEnd { paths: paths.clone(), config: launch.config.archive });
     if launch.detached {
-        if launch.agent == Agent::Claude {
+        if launch.agent == ProgramKind::Claude {
             check_refusal(&paths, &name, &args)?;
         }
         // If nobody reads the name, the session still runs.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::context_level::{Level, WindowFrom};
 use super::context_usage::TokensFrom;
 use super::ids::{ConversationId, HandoffId};
-use super::supervisor::Agent;
+use super::supervisor::ProgramKind;
 use super::supervisor::limit_and_error_wait::LimitKind;
 use super::supervisor::next_handover::HandoverWhen;
 use super::supervisor::phase::EndCause;
@@ -28,7 +28,7 @@ pub struct SessionStatus {
     pub name: String,
     pub labels: Vec<String>,
     pub dir: String,
-    pub agent: OpenWord<Agent>,
+    pub agent: OpenWord<ProgramKind>,
     /// With secrets replaced.
     pub command: Vec<String>,
     pub state: OpenWord<SessionState>,
@@ -269,7 +269,7 @@ impl SessionStatus {
     /// programs the command line.
     pub fn about(&self) -> Option<Cow<'_, str>> {
         let title = self.work.title.as_deref().filter(|title| *title != self.name);
-        let command = || self.agent.is(Agent::Plain).then(|| shell_line(&self.command)).map(Cow::from);
+        let command = || self.agent.is(ProgramKind::Plain).then(|| shell_line(&self.command)).map(Cow::from);
         title.or(self.work.prompt.as_deref()).map(Cow::from).or_else(command)
     }
 
@@ -299,7 +299,7 @@ impl SessionStatus {
 
     /// The state in one word for people: of a program other than Claude hopty only knows that it is running.
     pub fn state_word(&self) -> String {
-        let runs = self.agent.is(Agent::Plain) && self.is(SessionState::Unknown);
+        let runs = self.agent.is(ProgramKind::Plain) && self.is(SessionState::Unknown);
         if runs { "running".to_owned() } else { self.state.to_string() }
     }
 
@@ -451,7 +451,9 @@ mod tests {
     #[test]
     fn a_session_object_reads_and_writes_the_same() {
         let status = SessionStatus::from_json(example()).unwrap();
-        assert!(status.is(SessionState::Busy) && status.agent.is(Agent::Claude) && status.rest.is_empty());
+        assert!(
+            status.is(SessionState::Busy) && status.agent.is(ProgramKind::Claude) && status.rest.is_empty()
+        );
         assert_eq!(status.context.known_percent(), Some(82));
         assert_eq!(status.json(), example());
         let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();

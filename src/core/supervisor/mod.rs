@@ -7,7 +7,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `policy`, `event`, `key_class`, `screen_facts`, `agent_status`, `action`, `reply`, `phase` | the vocabulary |
+//! | `policy`, `event`, `key_class`, `screen_facts`, `sessions_file_status`, `action`, `reply`, `phase` | the vocabulary |
 //! | `secrets` | removing secrets from an event before it is recorded |
 //! | `supervisor_state` | `Supervisor`: its parts, which one each event goes to, the next deadline |
 //! | `step` | the state of one step: time, journal line, actions and decisions so far |
@@ -28,7 +28,6 @@
 //! | `recorded_state` | the state in journals of earlier releases |
 
 pub mod action;
-mod agent_status;
 mod child_run;
 pub mod compaction;
 mod context_level_crossing;
@@ -65,6 +64,7 @@ pub mod screen_facts;
 mod secrets;
 pub mod send_submit;
 mod session_facts;
+mod sessions_file_status;
 pub mod state;
 mod step;
 mod stopping;
@@ -75,6 +75,6 @@ mod laws;
 #[cfg(test)]
 mod tests;
 
-pub use policy::{Agent, Policy, RULES};
+pub use policy::{Policy, ProgramKind, RULES};
 use supervisor_state::Turn;
 pub use supervisor_state::{CORE, Supervisor};

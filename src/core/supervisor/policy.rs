@@ -34,7 +34,7 @@ pub(super) const DRAFTS_SINCE: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Agent {
+pub enum ProgramKind {
     /// Claude Code, with hooks, conversations and handoffs.
     Claude,
     /// Any other program.
@@ -44,7 +44,7 @@ pub enum Agent {
 /// What the supervisor may rely on; fixed when the session begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
-    pub agent: Agent,
+    pub agent: ProgramKind,
     /// hopty's hooks were given to Claude.
     pub hooks: bool,
     /// Text in the answers to Stop and PostToolBatch reaches the model, so that Claude can be asked for its

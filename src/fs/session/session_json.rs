@@ -6,7 +6,7 @@ use super::STATUS;
 use super::session_list::list;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::{ExitKind, SessionStatus};
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::fs::paths::Paths;
 use crate::sys::boot;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
@@ -31,7 +31,7 @@ pub fn waits_for_restore(last: &SessionStatus) -> bool {
 pub fn was_killed(last: &SessionStatus) -> bool {
     let lost = last.exit.as_ref().is_none_or(|exit| exit.kind.is(ExitKind::Lost));
     let with_machine = last.machine.shutdown && is_of_another_boot(last);
-    last.agent.is(Agent::Claude) && (lost || with_machine)
+    last.agent.is(ProgramKind::Claude) && (lost || with_machine)
 }
 
 /// Whether the machine was rebooted since. Older hosts recorded no boot id.

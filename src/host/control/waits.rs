@@ -305,12 +305,12 @@ impl Waits {
 mod tests {
     use super::*;
     use crate::core::config::Config;
-    use crate::core::supervisor::{Agent, Policy, RULES};
+    use crate::core::supervisor::{Policy, ProgramKind, RULES};
     use crate::core::terminal::Size;
 
     fn supervisor() -> Supervisor {
         Supervisor::new(Policy {
-            agent: Agent::Claude,
+            agent: ProgramKind::Claude,
             hooks: true,
             notes: true,
             submit_when_idle: false,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::core::config::RestartMode;
 use crate::core::ids::SessionName;
 use crate::core::process_change::Signal;
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::action::{DecisionKind, Reply};
 use crate::core::supervisor::event::{Asker, Event};
 use crate::core::supervisor::handover_question::AskAnswer;
@@ -402,7 +402,7 @@ impl Host {
 
     fn wait(&mut self, asked: RequestId, wanted: Awaited) -> Result<(), RequestError> {
         let launch = &self.session.launch;
-        let plain = (launch.agent == Agent::Plain).then_some(&*launch.called);
+        let plain = (launch.agent == ProgramKind::Plain).then_some(&*launch.called);
         let screen = self.child.run.as_ref().map(|run| (run.number, &run.model));
         self.control.waits.ask(asked, wanted, plain, screen, self.clock.now())
     }

@@ -25,7 +25,7 @@ mod words_before_handover;
 // Each file of scenarios imports these with `super::*`.
 use super::action::{Action, DecisionKind, Reply};
 use super::event::{
-    AgentStatus, Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, StartSource,
+    Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, SessionsFileStatus, StartSource,
 };
 use super::phase::{EndCause, Phase, StartKind};
 use super::screen_facts::{PromptBox, ScreenFacts};
