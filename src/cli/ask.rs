@@ -20,7 +20,7 @@ use crate::core::config::DurationMs;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::ProgramKind;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::{session, whole_transcript};
 use crate::ipc::answers::WaitAnswer;

@@ -9,7 +9,7 @@ use super::error::{VerbError, note, say, say_wrapped, visible};
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::ProgramKind;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::fs::paths::Paths;
 use crate::ipc::answers::{AcceptAnswer, RestartAnswer};
 use crate::ipc::message::Request;

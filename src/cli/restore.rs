@@ -19,7 +19,7 @@ use crate::core::config::DurationMs;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::{ExitKind, SessionStatus};
 use crate::core::supervisor::ProgramKind;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::core::text::shell_word::shell_word;
 use crate::fs::archive::ArchiveStore;
 use crate::fs::conversations::{Summaries, TranscriptFile};

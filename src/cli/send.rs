@@ -19,7 +19,7 @@ use crate::core::screen_mark::ScreenMark;
 use crate::core::status_types::OpenWord;
 use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::action::SendResult;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::ipc::answers::{SendAnswer, WaitAnswer};
 use crate::ipc::message::{Code, Request, RequestError, SEND_MAX, Send};
 

@@ -199,7 +199,7 @@ fn sgr(number: u8, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::supervisor::state::SessionState;
+    use crate::core::supervisor::reported_state::SessionState;
     use crate::screen::Screen;
     use crate::tty::full_screen_page::whole_page;
 

@@ -7,7 +7,7 @@
 use crate::core::config::{DurationMs, NotifyEvent, QuietHours};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::EndCause;
-use crate::core::supervisor::state::{KnownState, SessionState};
+use crate::core::supervisor::reported_state::{KnownState, SessionState};
 use crate::core::time::{Stamp, age};
 
 /// The most pending notifications; the oldest is dropped first.
@@ -266,7 +266,7 @@ impl QuietHours {
 mod tests {
     use super::*;
     use crate::core::supervisor::action::SETTINGS_CHANGED;
-    use crate::core::supervisor::state::StateSource;
+    use crate::core::supervisor::reported_state::StateSource;
 
     const AFTER: u64 = 30_000;
 

@@ -18,7 +18,7 @@ use super::supervisor::ProgramKind;
 use super::supervisor::limit_and_error_wait::LimitKind;
 use super::supervisor::next_handover::HandoverWhen;
 use super::supervisor::phase::EndCause;
-use super::supervisor::state::{SessionState, StateSource};
+use super::supervisor::reported_state::{SessionState, StateSource};
 use super::time::WallTime;
 use crate::core::text::shell_word::shell_line;
 

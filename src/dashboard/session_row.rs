@@ -5,7 +5,7 @@ use crate::core::context_level::Level;
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::ProgramKind;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::core::text::shell_word::shell_line;
 use crate::core::text::visible::is_hidden;
 use crate::core::time::WallTime;

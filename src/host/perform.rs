@@ -239,7 +239,7 @@ impl Host {
         self.type_sends();
         // Input that a person typed and the program did not read goes to the leader's shell.
         if let Some(bytes) = self.child.take_unread() {
-            self.terminals.keep_undelivered(bytes);
+            self.terminals.keep_unread(bytes);
         }
         let conversation = self.recorder.supervisor.conversation().cloned();
         if let Some(reason) = self.compat.session_ended(conversation.as_ref()) {

@@ -24,7 +24,7 @@
 //! | `paste_and_enter` | submitting a text to Claude: paste, echo, Enter, proof |
 //! | `prompt_delivery`, `send_submit` | its two users: the continuation prompt, and what `hopty send --submit` or hopty itself sends |
 //! | `limit_and_error_wait` | a usage limit or an API error that ended the turn: the wait, and resuming after it |
-//! | `state`, `next_handover`, `handover_step` | queries for the host |
+//! | `reported_state`, `next_handover`, `handover_step` | queries for the host |
 //! | `recorded_state` | the state in journals of earlier releases |
 
 pub mod action;
@@ -54,6 +54,7 @@ mod policy;
 mod prompt_delivery;
 pub(super) mod recorded_state;
 mod reply;
+pub mod reported_state;
 mod restart_budget;
 mod restart_request;
 pub mod restart_signal;
@@ -65,7 +66,6 @@ mod secrets;
 pub mod send_submit;
 mod session_facts;
 mod sessions_file_status;
-pub mod state;
 mod step;
 mod stopping;
 mod supervisor_state;

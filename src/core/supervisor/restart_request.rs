@@ -6,7 +6,7 @@ use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy, SETTINGS
 use super::event::Asker;
 use super::phase::{Phase, RestartRequest, RunPlan, StopFor};
 use super::policy::LATE_SIGNALS_SINCE;
-use super::state::SessionState;
+use super::reported_state::SessionState;
 use super::step::EventStep;
 use super::{ProgramKind, Supervisor};
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};

@@ -7,7 +7,7 @@
 
 use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::Supervisor;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::core::time::Stamp;
 use crate::host::child::ScreenModel;
 use crate::ipc::answers::{RowsAnswer, WatchAnswer};

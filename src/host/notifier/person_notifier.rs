@@ -12,7 +12,7 @@ use crate::core::notify::{Notification, NotificationQueue};
 use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::event::{AttachKind, Event};
-use crate::core::supervisor::state::KnownState;
+use crate::core::supervisor::reported_state::KnownState;
 use crate::core::time::{Stamp, WallTime};
 use crate::sys::worker::Worker;
 

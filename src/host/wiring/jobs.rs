@@ -2,7 +2,7 @@
 
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::core::text::visible::escaped;
 use crate::fs::cast_file::{CastFile, CastFileError};
 use crate::fs::session;

@@ -2,7 +2,7 @@
 
 use super::program::MUTE_READS;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::host::Host;
 use crate::host::child::ChildRun;
 use crate::host::keyboard::script_keys;

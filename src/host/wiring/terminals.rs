@@ -13,7 +13,7 @@ use crate::core::supervisor::Supervisor;
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::handover_question::AskAnswer;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::core::text::safe_text::safe_line;
 use crate::core::text::word_wrap::wrap_words;
 use crate::core::time::Stamp;

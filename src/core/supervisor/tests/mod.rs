@@ -28,8 +28,8 @@ use super::event::{
     Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, SessionsFileStatus, StartSource,
 };
 use super::phase::{EndCause, Phase, StartKind};
+use super::reported_state::{SessionState, StateSource};
 use super::screen_facts::{PromptBox, ScreenFacts};
-use super::state::{SessionState, StateSource};
 use super::{Policy, RULES};
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::config::{Config, DurationMs};
