@@ -403,6 +403,20 @@ fn the_tables_of_modules_are_whole() {
     none(&wrong, "the tables at the top of modules name the modules that there are");
 }
 
+#[test]
+fn the_table_of_the_command_line_names_every_verb() {
+    let names = Names::read(&sources());
+    let page = text("src/cli/mod.rs");
+    let kebab = |verb: &String| {
+        let capital =
+            |(at, c): (usize, char)| if at > 0 && c.is_uppercase() { format!("-{c}") } else { c.into() };
+        verb.char_indices().map(capital).collect::<String>().to_lowercase()
+    };
+    let verbs = names.enums["cli::args::Verb"].iter().map(kebab);
+    let missing: Vec<String> = verbs.filter(|verb| !page.contains(&format!("`{verb}`"))).collect();
+    none(&missing, "the table at the top of src/cli/mod.rs does not say where these verbs are");
+}
+
 fn is_test_module(text: &str, name: &str) -> bool {
     text.contains(&format!("#[cfg(test)]\nmod {name};"))
 }

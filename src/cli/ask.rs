@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live_session, paths};
-use super::conversation::{self, ConversationTarget};
 use super::error::{VerbError, note, say, visible};
 use super::poll_until::{becomes_true, poll_until};
 use super::send::{self, SendOptions};
+use super::target_conversation::{self, ConversationTarget};
 use crate::core::claude::api_error::api_error_words;
 use crate::core::claude::last_answer::{AskedTurn, LastAnswer};
 use crate::core::claude::pasted_prompt::SentPrompt;
@@ -395,7 +395,7 @@ struct AnswerSource {
 
 impl AnswerSource {
     fn find(paths: &Paths, which: Option<&str>) -> Result<Self, VerbError> {
-        let (name, status) = match conversation::find_target(paths, which, Rule::Any)? {
+        let (name, status) = match target_conversation::find_target(paths, which, Rule::Any)? {
             ConversationTarget::Transcript(found) => {
                 let (is_idle, is_working, is_over) = (false, false, false);
                 return Ok(AnswerSource { name: None, path: found.path, is_idle, is_working, is_over });

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, paths};
-use super::conversation::{ConversationTarget, FoundTranscript, find_target};
 use super::error::{VerbError, say, say_wrapped, visible};
 use super::prose::fit;
+use super::target_conversation::{ConversationTarget, FoundTranscript, find_target};
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::config::Levels;
 use crate::core::context_level::{Level, WindowFrom};
