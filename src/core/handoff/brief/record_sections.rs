@@ -35,90 +35,32 @@ use crate::core::text::safe_text::{cut_chars, cut_words, safe, safe_line, units}
 
 /// The longest line, in characters.
 const RECORD_LINE_MAX: usize = 400;
-/// How many to-dos are told first, and how many more where there is room.
+/// The most to-dos that are listed first, and the most in all.
 const TASKS: [usize; 2] = [12, 40];
-/// How many files are told that were written, and that were read; of those more where there is room.
+/// The most files written, and files read, that are listed first.
 const FILES: [usize; 2] = [20, 5];
-const FILES_READ: usize = 12;
-/// How many tool calls are told, of a turn that was not over.
+/// The most tool calls that are listed of an unfinished turn.
 const STEPS: usize = 6;
-/// Of how many commands it is told what they printed, and how much in all, in UTF-16 units.
-const PRINTED: usize = 16;
-const PRINTED_UNITS: usize = 8000;
-/// How much is told of a command above what it printed, in characters.
-const STEP_CHARS: usize = 140;
-/// How many things are told that ran in the background and have ended.
-const ENDED: usize = 4;
-/// How many checks are told.
-const CHECKS: usize = 6;
-/// How many of them are told first that passed before the last edits.
-const OLD_CHECKS: usize = 2;
-/// So many of Claude's earlier texts are told though they are short.
+/// Short texts of Claude's that rank before the others.
 const SAID: usize = 4;
-/// How much is told of an earlier answer, in characters.
+/// The length of an earlier answer, in characters.
 const ANSWER_CHARS: usize = 260;
-/// How much is told of what the person said to an answer, in characters.
+/// The length of a person's reply to an answer, in characters.
 const REPLIED: usize = 80;
-/// No two answers have so much of their beginnings in common by chance, in characters.
-const BEGINNING: usize = 200;
-/// So many of the newest prompts stand above in any case.
-const ABOVE: usize = 6;
-/// How much names a prompt that stands above, in characters.
+/// The length of a prompt that `Request` quotes, in characters.
 const NAMED: usize = 24;
-/// What marks that something is left out of it, in characters.
-const MARK_CHARS: usize = 8;
-/// How much is told of the prompt that it answers, in characters.
-const ANSWERED: usize = 60;
-/// How much is told of an answer where there is room, and where there is more, in characters.
-const ANSWER_LONG: [usize; 2] = [1000, 4200];
-/// An old answer that is no wider and has no number comes after all others: "It is behind `legacy_list`.", in
-/// columns.
-const SAYS_DONE: usize = 80;
-/// How much is told of a question that has no answer, in characters.
-const QUESTION: usize = 300;
-/// How many answers of one form come before all others.
-const OF_ONE_FORM: usize = 2;
-/// Where a text stands that no file of the record has whole.
+/// The place of a text that no file of the record has in full.
 const TRANSCRIPT: &str = "the transcript";
-/// How many errors are told.
-const ERRORS: usize = 6;
-/// How many files outside of the work tree are told.
-const OUTSIDE: usize = 6;
-/// How many changed paths are told.
-const CHANGED: usize = 15;
-/// How many of Claude's newest reasons come first.
-const REASONS: usize = 6;
-/// How much is told of what Claude said later about a promise, in characters.
-const LATER: usize = 160;
-/// How much of the beginning of Claude's last words is kept, in UTF-16 units: conclusions stand there as
-/// often as at the end.
+/// The most of the beginning of Claude's last words, in UTF-16 units: conclusions are there as often as at the
+/// end.
 const HEAD: usize = 600;
-/// How much is told of a report of a sub-agent's before the newest one, in characters.
+/// The length of a sub-agent's report before the newest one, in characters: one of the first [`REPORTS`], and
+/// one of the next [`MORE_REPORTS`].
 const REPORT: [usize; 2] = [320, 160];
-/// The same where there is room.
-const REPORT_LONG: usize = 3600;
-/// How many reports before the newest one are told with the first of these.
+/// Reports before the newest one that are listed first.
 const REPORTS: usize = 4;
-/// How many of those before stand with them.
+/// Reports before those that are listed with less of each.
 const MORE_REPORTS: usize = 7;
-/// How the lines begin of files that were written.
-const WRITTEN: &str = "files written, newest first";
-const MORE_WRITTEN: &str = "more files written";
-/// How the lines begin of files that were written and that git knows no change in.
-const SETTLED: &str = "written, and git shows no change (committed, taken back or ignored)";
-const MORE_SETTLED: &str = "more files unchanged in git";
-/// How the lines begin of files that were written and are not there any more.
-const GONE: &str = "gone since you wrote them (moved or deleted)";
-const MORE_GONE: &str = "more files gone";
-/// How many things are told that still ran, the newest.
-const RUNNING: usize = 12;
-/// How the line begins of calls that only looked.
-const LOOKED: &str = "searched last";
-/// How many of them are told, and how much of each, in characters.
-const LOOKS: usize = 6;
-const LOOK_CHARS: usize = 100;
-/// How many files are told that were written, where there is room.
-const FILES_IN_ALL: usize = 60;
 
 /// The sections of the record.
 pub(super) fn parts(of: &Capture, words: &Words, taken: &TakenUp, places: &BriefFiles) -> Vec<BriefPart> {
@@ -156,8 +98,23 @@ fn list(
     BriefPart { title, floor, ideal, passage }
 }
 
+/// A part with one text, with its floor and its ideal; `whole_in` names the file that has all of it.
+fn text_part(
+    title: &'static str,
+    [floor, ideal]: [usize; 2],
+    above: String,
+    text: String,
+    cut: TextCut,
+    whole_in: &'static str,
+) -> BriefPart {
+    let passage = Passage::Text { above, text, cut, whole_in, below: String::new() };
+    BriefPart { title, floor, ideal, passage }
+}
+
 /// Lines of the work in hand, and what they are where there is room.
 fn longer(of: &Capture, groups: &[StepGroup<'_>]) -> HashMap<String, String> {
+    /// The length of either where there is room, in characters.
+    const REPORT_LONG: usize = 3600;
     let reports = (0..).zip(of.reports.here.iter().rev().skip(1).take(REPORTS + MORE_REPORTS));
     let reports = reports.map(|(at, one)| {
         let cap = REPORT[usize::from(at >= REPORTS)];
@@ -206,18 +163,13 @@ fn last_words(of: &Capture, words: &Words) -> BriefPart {
 fn plan(of: &Capture) -> BriefPart {
     let none = PlanInHand::default();
     let plan = of.plans.approved.as_ref().unwrap_or(&none);
-    let (floor, ideal) = if plan.is_current { (2200, 3000) } else { (0, 300) };
-    let passage = Passage::Text {
-        above: match plan.is_current && !plan.said_since {
-            true => String::new(),
-            false => "The person has said more since: see \"Request\".\n".to_owned(),
-        },
-        text: safe(&plan.text).trim().to_owned(),
-        cut: TextCut::Beginning,
-        whole_in: PLAN_FILE,
-        below: String::new(),
+    let room = if plan.is_current { [2200, 3000] } else { [0, 300] };
+    let above = match plan.is_current && !plan.said_since {
+        true => String::new(),
+        false => "The person has said more since: see \"Request\".\n".to_owned(),
     };
-    BriefPart { title: "Your plan, which the person approved", floor, ideal, passage }
+    let text = safe(&plan.text).trim().to_owned();
+    text_part("Your plan, which the person approved", room, above, text, TextCut::Beginning, PLAN_FILE)
 }
 
 /// The plan that the person is asked to approve.
@@ -228,14 +180,8 @@ fn open_plan(of: &Capture, places: &BriefFiles) -> BriefPart {
         Some(file) => format!("Your own file of it: {}\n", places.show(file)),
         None => String::new(),
     };
-    let passage = Passage::Text {
-        above,
-        text: safe(&plan.text).trim().to_owned(),
-        cut: TextCut::Beginning,
-        whole_in: OPEN_PLAN_FILE,
-        below: String::new(),
-    };
-    BriefPart { title: "Your plan, not approved yet", floor: 2200, ideal: 3000, passage }
+    let text = safe(&plan.text).trim().to_owned();
+    text_part("Your plan, not approved yet", [2200, 3000], above, text, TextCut::Beginning, OPEN_PLAN_FILE)
 }
 
 /// What Claude had said at length and the person answered in a few words, as "ok do it".
@@ -244,46 +190,53 @@ fn agreed(of: &Capture) -> BriefPart {
         let reply = cut_chars(&safe_line(&one.reply), REPLIED);
         format!("[to this the person said \"{reply}\"]\n{}", safe(&one.text).trim())
     };
-    let passage = Passage::Text {
-        above: String::new(),
-        text: of.answers.agreed.iter().map(said).collect::<Vec<_>>().join("\n\n"),
-        cut: TextCut::Lines,
-        whole_in: AGREED_FILE,
-        below: String::new(),
-    };
-    let title = "Your answers that the person replied to in a few words";
-    BriefPart { title, floor: 900, ideal: 2600, passage }
+    let text = of.answers.agreed.iter().map(said).collect::<Vec<_>>().join("\n\n");
+    text_part(
+        "Your answers that the person replied to in a few words",
+        [900, 2600],
+        String::new(),
+        text,
+        TextCut::Lines,
+        AGREED_FILE,
+    )
 }
 
 /// Claude's own summary, where no line of the transcript has what it is about.
 fn summary_before(of: &Capture) -> BriefPart {
-    let passage = Passage::Text {
-        above: String::new(),
-        text: safe(of.summary_before.as_deref().unwrap_or_default()).trim().to_owned(),
-        cut: TextCut::Beginning,
-        whole_in: TRANSCRIPT,
-        below: String::new(),
-    };
-    let title = "Your summary of what was said before this transcript begins (data)";
-    BriefPart { title, floor: 900, ideal: 2600, passage }
+    let text = safe(of.summary_before.as_deref().unwrap_or_default()).trim().to_owned();
+    text_part(
+        "Your summary of what was said before this transcript begins (data)",
+        [900, 2600],
+        String::new(),
+        text,
+        TextCut::Beginning,
+        TRANSCRIPT,
+    )
 }
 
 /// What a sub-agent reported last.
 fn report(of: &Capture) -> BriefPart {
     let none = AgentReport::default();
     let report = of.reports.here.last().unwrap_or(&none);
-    let passage = Passage::Text {
-        above: format!("{}:\n", cut_chars(&origin(report), RECORD_LINE_MAX)),
-        text: safe(&report.text).trim().to_owned(),
-        cut: TextCut::Ends(HEAD),
-        whole_in: REPORTS_FILE,
-        below: String::new(),
-    };
-    BriefPart { title: "What a sub-agent reported last (data)", floor: 400, ideal: 1000, passage }
+    let text = safe(&report.text).trim().to_owned();
+    text_part(
+        "What a sub-agent reported last (data)",
+        [400, 1000],
+        format!("{}:\n", cut_chars(&origin(report), RECORD_LINE_MAX)),
+        text,
+        TextCut::Ends(HEAD),
+        REPORTS_FILE,
+    )
 }
 
 /// What the last commands printed, the newest first, that is more than the line that is told of each.
 fn printed(of: &Capture) -> BriefPart {
+    /// The most commands whose output is quoted.
+    const PRINTED: usize = 16;
+    /// The most output that is quoted in all, in UTF-16 units.
+    const PRINTED_UNITS: usize = 8000;
+    /// The length of the command above its output, in characters.
+    const STEP_CHARS: usize = 140;
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_passed = |about: &str| {
         let is_it = |at: &usize| !about.is_empty() && flat(&of.checks[*at].command) == about;
@@ -314,14 +267,15 @@ fn printed(of: &Capture) -> BriefPart {
         room = left.unwrap_or(0);
         left.is_some()
     });
-    let passage = Passage::Text {
-        above: String::new(),
-        text: texts.collect::<Vec<_>>().join("\n\n"),
-        cut: TextCut::Beginning,
-        whole_in: TRANSCRIPT,
-        below: String::new(),
-    };
-    BriefPart { title: "What the last commands printed (data)", floor: 0, ideal: 1500, passage }
+    let text = texts.collect::<Vec<_>>().join("\n\n");
+    text_part(
+        "What the last commands printed (data)",
+        [0, 1500],
+        String::new(),
+        text,
+        TextCut::Beginning,
+        TRANSCRIPT,
+    )
 }
 
 /// Whether Claude ended with a question, and nothing that the person said since is known.
@@ -348,17 +302,15 @@ fn own_words(of: &Capture) -> BriefPart {
         .flatten()
         .map(|text| safe(text).trim().to_owned())
         .collect();
-    let passage = Passage::Text {
-        above: String::new(),
-        text: texts.join("\n\n"),
-        cut: TextCut::Ends(HEAD),
-        whole_in: DOCUMENT_FILE,
-        below: String::new(),
-    };
-    BriefPart { title: "In your own words", floor: 600, ideal: 2000, passage }
+    let text = texts.join("\n\n");
+    text_part("In your own words", [600, 2000], String::new(), text, TextCut::Ends(HEAD), DOCUMENT_FILE)
 }
 
 fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
+    /// The length of a question without an answer, in characters.
+    const QUESTION: usize = 300;
+    /// The most background work that is listed as still running.
+    const RUNNING: usize = 12;
     let situation = &of.situation;
     let mut next = Vec::new();
     let newest = words.prompts.first().filter(|said| said.number.is_some());
@@ -476,6 +428,8 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
 }
 
 fn in_hand(of: &Capture, taken: &TakenUp, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<String> {
+    /// The most background work that is listed as ended.
+    const ENDED: usize = 4;
     let (old, current): (Vec<Task>, Vec<Task>) =
         of.tasks.list.iter().cloned().partition(|task| of.tasks.old.contains(&task_key(task)));
     let to_do = if of.tasks.said_since { "to do (the person has said more since)" } else { "to do" };
@@ -541,6 +495,8 @@ fn reported(report: &AgentReport, cap: usize) -> String {
 
 /// A promise, and what Claude said later about the same thing: it may be kept.
 fn promised(one: &StatedDecision, of: &Capture, taken: &TakenUp) -> String {
+    /// The length of what Claude said later about a promise, in characters.
+    const LATER: usize = 160;
     let answers = of.answers.all();
     let later = || {
         let at = answers.iter().position(|answer| answer.text.contains(&one.text))?;
@@ -553,6 +509,8 @@ fn promised(one: &StatedDecision, of: &Capture, taken: &TakenUp) -> String {
 
 /// The files that were written and had no room in the first lines of them.
 fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
+    /// The most written files of each kind, where there is room.
+    const FILES_IN_ALL: usize = 60;
     let mut lines = Vec::new();
     for (first, more, paths) in written_files(of) {
         let names: Vec<String> = paths.iter().take(FILES_IN_ALL).map(|path| places.show(path)).collect();
@@ -571,6 +529,15 @@ fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
 /// The files that tools wrote, newest first, each group with what its lines begin with: those that git shows
 /// as changed or says nothing of, those that it knows no change in, and those that are gone.
 fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 3] {
+    /// How the lines begin that list written files.
+    const WRITTEN: &str = "files written, newest first";
+    const MORE_WRITTEN: &str = "more files written";
+    /// The same for written files in which git shows no change.
+    const SETTLED: &str = "written, and git shows no change (committed, taken back or ignored)";
+    const MORE_SETTLED: &str = "more files unchanged in git";
+    /// The same for written files that no longer exist.
+    const GONE: &str = "gone since you wrote them (moved or deleted)";
+    const MORE_GONE: &str = "more files gone";
     let is_gone = |path: &&String| of.git.as_ref().is_some_and(|git| git.gone.contains(path));
     let (gone, there): (Vec<&String>, Vec<&String>) = of.files.written.iter().partition(is_gone);
     let settled = |path: &&String| of.git.as_ref().is_some_and(|git| is_settled(git, path));
@@ -654,6 +621,8 @@ impl StepGroup<'_> {
 
 /// What a tool was called for, as a name of the call.
 fn named_call(about: &str) -> String {
+    /// The length of the name of a call, in characters.
+    const LOOK_CHARS: usize = 100;
     format!("`{}`", cut_chars(&safe_line(about).replace('`', "'"), LOOK_CHARS))
 }
 
@@ -707,6 +676,10 @@ fn further_back(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> 
 /// What Claude searched and looked into with commands, newest first, each once: it names files that no other
 /// line tells.
 fn looks(of: &Capture) -> Option<String> {
+    /// How the line begins that lists calls which only read.
+    const LOOKED: &str = "searched last";
+    /// The most calls on that line.
+    const LOOKS: usize = 6;
     let mut told: Vec<String> = Vec::new();
     let passed = |done: &&FinishedStep| done.step.looked && done.step.outcome != ToolOutcome::Failed;
     for step in of.steps.here.iter().rev().filter(passed).map(|done| &done.step) {
@@ -835,6 +808,8 @@ struct SaidBefore<'a> {
 
 impl<'a> SaidBefore<'a> {
     fn of(words: &Words, taken: &'a TakenUp) -> Self {
+        /// The newest prompts that `Request` always quotes.
+        const ABOVE: usize = 6;
         Self {
             taken,
             last: safe_line(&words.last_answer),
@@ -910,6 +885,17 @@ impl<'a> SaidBefore<'a> {
 
     /// An answer that ended a turn, the one at the place `at`.
     fn answer(&mut self, at: usize, (text, answer): &(String, &'a EarlierAnswer), of: &Capture) {
+        /// The length of the mark for a text that was cut, in characters.
+        const MARK_CHARS: usize = 8;
+        /// The length of the prompt before its answer, in characters.
+        const ANSWERED: usize = 60;
+        /// The length of an answer where there is room, and where there is more, in characters.
+        const ANSWER_LONG: [usize; 2] = [1000, 4200];
+        /// The width of a short answer, in columns: an old one without a number ("It is behind
+        /// `legacy_list`.") ranks last.
+        const SAYS_DONE: usize = 80;
+        /// After this many answers of one form, others of that form rank last.
+        const OF_ONE_FORM: usize = 2;
         let text = without_opening(text);
         if self.is_told(text, of) {
             return;
@@ -941,6 +927,8 @@ impl<'a> SaidBefore<'a> {
 
 /// Whether a text has one of the newest reasons that Claude gave.
 fn has_reason(of: &Capture, text: &str) -> bool {
+    /// The newest reasons of Claude's, which rank first.
+    const REASONS: usize = 6;
     let mut newest = of.answers.stated.iter().rev().filter(|one| !one.is_promise).take(REASONS);
     newest.any(|one| text.contains(&safe_line(&one.text)))
 }
@@ -958,6 +946,8 @@ fn has_number(text: &str) -> bool {
 
 /// The beginning of a text, which no other has by chance.
 fn begin_of(text: &str) -> String {
+    /// Two answers that share this many first characters are the same.
+    const BEGINNING: usize = 200;
     text.chars().take(BEGINNING).collect()
 }
 
@@ -1016,6 +1006,10 @@ fn passed_since(checks: &[Check], at: usize) -> Option<&Check> {
 /// Checks by their own output, the newest first; the failed ones before the others. Of those that passed
 /// before the last edits all but the newest are for where there is room.
 fn checks(of: &Capture) -> [Vec<String>; 2] {
+    /// The most checks.
+    const CHECKS: usize = 6;
+    /// The most checks among the first lines that passed before the last edits.
+    const OLD_CHECKS: usize = 2;
     let is_first = |at: &usize| {
         of.checks[*at].verdict.outcome == CheckOutcome::Failed && passed_since(&of.checks, *at).is_none()
     };
@@ -1084,6 +1078,8 @@ fn written(of: &Capture, places: &BriefFiles) -> Vec<String> {
 
 /// Files that were read: the newest, and more of them for where there is room.
 fn read(files: &[FileRead], places: &BriefFiles) -> [Option<String>; 2] {
+    /// The most files read that are listed in all.
+    const FILES_READ: usize = 12;
     let range =
         |(from, to): &(u64, u64)| if *to == u64::MAX { format!("{from}-") } else { format!("{from}-{to}") };
     let show = |file: &FileRead| {
@@ -1121,6 +1117,8 @@ fn fitting(what: &str, names: &[String]) -> usize {
 }
 
 fn record(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<String> {
+    /// The most changed paths.
+    const CHANGED: usize = 15;
     let mut lines = Vec::new();
     if let Some(dir) = &of.situation.moved_to {
         lines.push(format!("it worked in {dir}; this one begins in {}", of.origin.working_dir));
@@ -1163,6 +1161,8 @@ fn record(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<St
 
 /// Files that were written where git was not asked: in another work tree, its state is not this one's.
 fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> {
+    /// The most files outside of the work tree.
+    const OUTSIDE: usize = 6;
     let asked = git.dir.as_deref().unwrap_or(&of.origin.working_dir);
     let is_outside = |path: &&String| {
         let is_below = path.strip_prefix(asked).is_some_and(|rest| rest.starts_with('/'));
@@ -1178,6 +1178,8 @@ fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> 
 
 /// What failed, newest first, each once.
 fn errors(of: &Capture, groups: &[StepGroup<'_>]) -> Vec<String> {
+    /// The most errors.
+    const ERRORS: usize = 6;
     let mut told: Vec<(String, usize)> = Vec::new();
     // A call that failed may have passed since, and the last ones are told as steps.
     let is_told = |error: &ToolError| {
