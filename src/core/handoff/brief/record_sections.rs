@@ -1,11 +1,10 @@
-//! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
-//! tree.
+//! The record in a brief: Claude's last words, the next steps, work in hand, and the state of the work tree.
 
 use super::brief_files::{
     AGREED_FILE, ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE,
 };
 use super::section_lengths::BriefPart;
-use super::taken_up::{TakenUp, has_any};
+use super::shared_words::{SharedWordTable, has_any};
 use super::truncation::{Passage, TextCut};
 use std::collections::{HashMap, HashSet};
 
@@ -63,7 +62,12 @@ const REPORTS: usize = 4;
 const MORE_REPORTS: usize = 7;
 
 /// The sections of the record.
-pub(super) fn parts(of: &Capture, words: &Words, taken: &TakenUp, places: &BriefFiles) -> Vec<BriefPart> {
+pub(super) fn parts(
+    of: &Capture,
+    words: &Words,
+    shared: &SharedWordTable,
+    places: &BriefFiles,
+) -> Vec<BriefPart> {
     let groups = step_groups(of);
     vec![
         last_words(of, words),
@@ -74,15 +78,16 @@ pub(super) fn parts(of: &Capture, words: &Words, taken: &TakenUp, places: &Brief
         own_words(of),
         summary_before(of),
         report(of),
-        list("Work in hand", [1000, 2600], &in_hand(of, taken, places, &groups), &longer(of, &groups)),
+        list("Work in hand", [1000, 2600], &in_hand(of, shared, places, &groups), &longer(of, &groups)),
         list("Record (data)", [500, 1400], &record(of, places, &groups), &HashMap::new()),
-        said_before(of, words, taken),
+        said_before(of, words, shared),
         printed(of),
         further_back(of, places, &groups),
     ]
 }
 
-/// A part of lines, with its floor and its ideal, and what some of them are where there is room.
+/// A part with lines, with its floor and its ideal. `longer` has longer forms of some lines, for when there
+/// is room.
 fn list(
     title: &'static str,
     [floor, ideal]: [usize; 2],
@@ -111,7 +116,7 @@ fn text_part(
     BriefPart { title, floor, ideal, passage }
 }
 
-/// Lines of the work in hand, and what they are where there is room.
+/// Lines of the work in hand that have a longer form, with that form.
 fn longer(of: &Capture, groups: &[StepGroup<'_>]) -> HashMap<String, String> {
     /// The length of either where there is room, in characters.
     const REPORT_LONG: usize = 3600;
@@ -159,7 +164,7 @@ fn last_words(of: &Capture, words: &Words) -> BriefPart {
     }
 }
 
-/// The plan that the person approved. Once they have set other work, it has what room is left.
+/// The plan that the person approved. Once they have set other work, it gets only the room that is left.
 fn plan(of: &Capture) -> BriefPart {
     let none = PlanInHand::default();
     let plan = of.plans.approved.as_ref().unwrap_or(&none);
@@ -184,7 +189,7 @@ fn open_plan(of: &Capture, places: &BriefFiles) -> BriefPart {
     text_part("Your plan, not approved yet", [2200, 3000], above, text, TextCut::Beginning, OPEN_PLAN_FILE)
 }
 
-/// What Claude had said at length and the person answered in a few words, as "ok do it".
+/// Long answers of Claude's to which the person replied in a few words, such as "ok do it".
 fn agreed(of: &Capture) -> BriefPart {
     let said = |one: &AgreedAnswer| {
         let reply = cut_chars(&safe_line(&one.reply), REPLIED);
@@ -201,7 +206,7 @@ fn agreed(of: &Capture) -> BriefPart {
     )
 }
 
-/// Claude's own summary, where no line of the transcript has what it is about.
+/// Claude's own summary of a conversation whose transcript does not exist.
 fn summary_before(of: &Capture) -> BriefPart {
     let text = safe(of.summary_before.as_deref().unwrap_or_default()).trim().to_owned();
     text_part(
@@ -229,7 +234,7 @@ fn report(of: &Capture) -> BriefPart {
     )
 }
 
-/// What the last commands printed, the newest first, that is more than the line that is told of each.
+/// The output of the last commands, newest first, except output that another line shows.
 fn printed(of: &Capture) -> BriefPart {
     /// The most commands whose output is quoted.
     const PRINTED: usize = 16;
@@ -246,14 +251,14 @@ fn printed(of: &Capture) -> BriefPart {
         })
     };
     let claudes = of.steps.here.iter().rev().map(|done| &done.step);
-    // What Claude Code writes of a call that the person refused is no output.
+    // Claude Code's own text about a call that the person refused is not output.
     let claudes = claudes.filter(|step| step.outcome != ToolOutcome::Refused);
     let claudes = claudes.map(|step| (step.after, "", &step.about, &step.output));
     let persons = of.shell_commands.iter().rev();
     let persons = persons.map(|ran| (ran.after, "run by the person: ", &ran.command, &ran.output));
     let mut all: Vec<_> = persons.chain(claudes).collect();
     all.sort_by_key(|(after, ..)| std::cmp::Reverse(*after));
-    // Run again, a command says what is so now.
+    // Only the newest run of a command counts.
     let mut known: HashSet<&str> = HashSet::new();
     all.retain(|(.., command, output)| {
         (command.is_empty() || known.insert(command)) && !output.is_empty() && !is_passed(command)
@@ -278,7 +283,7 @@ fn printed(of: &Capture) -> BriefPart {
     )
 }
 
-/// Whether Claude ended with a question, and nothing that the person said since is known.
+/// Whether Claude ended with a question that has no answer yet, as far as is known.
 fn is_awaited(of: &Capture, words: &Words) -> bool {
     of.situation.turn_ended
         && !of.answers.replied
@@ -286,16 +291,15 @@ fn is_awaited(of: &Capture, words: &Words) -> bool {
         && asks(&words.last_answer)
 }
 
-/// A question of Claude's that something else than the person followed, as the report of a sub-agent.
+/// Claude's question that was not answered because something else followed it, such as a sub-agent's report.
 fn open_question(of: &Capture) -> Option<&EarlierAnswer> {
     let newest = of.answers.earlier.iter().rev().find(|answer| answer.awaits_reply && asks(&answer.text));
     newest.filter(|_| of.situation.turn_ended && !of.answers.replied && of.situation.queued.is_empty())
 }
 
-/// Words of Claude's, or of a person, that came as a text: `--summary-file`, and files that were written for
-/// the next conversation.
+/// Texts of Claude's or of a person: `--summary-file`, and files written for the next conversation.
 fn own_words(of: &Capture) -> BriefPart {
-    // A note in the form that was asked for stands in the sections that it is about.
+    // The parts of a note in the requested form are in other sections.
     let summary = of.summary.as_deref().filter(|_| of.note.is_none());
     let texts: Vec<String> = [summary, of.own_file.as_deref()]
         .into_iter()
@@ -346,8 +350,8 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
         next.extend(note.next.iter().map(|step| format!("next (in your own words): {step}")));
     }
     let head = of.git.as_ref().and_then(|git| git.head.as_deref());
-    // A path of the project is shown relative to it, as everywhere.
-    // A check that runs on is told with its output.
+    // Paths of the project are relative to it, as everywhere. A check that still runs is listed with its
+    // output.
     let checked = match &situation.operation {
         Operation::Verifying(command) => Some(cut_chars(&safe_line(command), 100)),
         _ => None,
@@ -427,7 +431,12 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
     next
 }
 
-fn in_hand(of: &Capture, taken: &TakenUp, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<String> {
+fn in_hand(
+    of: &Capture,
+    shared: &SharedWordTable,
+    places: &BriefFiles,
+    groups: &[StepGroup<'_>],
+) -> Vec<String> {
     /// The most background work that is listed as ended.
     const ENDED: usize = 4;
     let (old, current): (Vec<Task>, Vec<Task>) =
@@ -470,7 +479,7 @@ fn in_hand(of: &Capture, taken: &TakenUp, places: &BriefFiles, groups: &[StepGro
                 is_last || of.answers.agreed.iter().any(|other| other.text.contains(&one.text))
             };
             lines.extend(
-                of.answers.promises().filter(|one| !is_told(one)).map(|one| promised(one, of, taken)),
+                of.answers.promises().filter(|one| !is_told(one)).map(|one| promised(one, of, shared)),
             );
         }
     }
@@ -480,7 +489,7 @@ fn in_hand(of: &Capture, taken: &TakenUp, places: &BriefFiles, groups: &[StepGro
     lines.extend(of.detached.iter().rev().map(detached));
     let steps = groups.iter().take(STEPS).filter(|group| !group.newest.looked);
     lines.extend(steps.map(|group| last_step(&group.line, group)));
-    // What may be of use where there is room.
+    // Less useful lines, for when there is room.
     lines.extend(more_tasks);
     let (first, more) = tasks(of, &old, "to do, from before the current request");
     lines.extend(first.into_iter().chain(more));
@@ -493,21 +502,21 @@ fn reported(report: &AgentReport, cap: usize) -> String {
     format!("{} (data): {}", agent_name(report), shorten(&safe_line(&report.text), cap))
 }
 
-/// A promise, and what Claude said later about the same thing: it may be kept.
-fn promised(one: &StatedDecision, of: &Capture, taken: &TakenUp) -> String {
+/// A promise, and Claude's later words about the same thing, which may say that it was kept.
+fn promised(one: &StatedDecision, of: &Capture, shared: &SharedWordTable) -> String {
     /// The length of what Claude said later about a promise, in characters.
     const LATER: usize = 160;
     let answers = of.answers.all();
     let later = || {
         let at = answers.iter().position(|answer| answer.text.contains(&one.text))?;
-        let (later, words) = taken.later_answer(at)?;
+        let (later, words) = shared.later_answer(at)?;
         let sentence = sentences(&answers[later].text).find(|sentence| has_any(sentence, &words))?;
         Some(format!(" Later you said: \"{}\"", cut_chars(&safe_line(sentence), LATER)))
     };
     format!("{}{}", stated(one), later().unwrap_or_default())
 }
 
-/// The files that were written and had no room in the first lines of them.
+/// The written files that did not fit on the first lines of files.
 fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     /// The most written files of each kind, where there is room.
     const FILES_IN_ALL: usize = 60;
@@ -526,8 +535,9 @@ fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     lines
 }
 
-/// The files that tools wrote, newest first, each group with what its lines begin with: those that git shows
-/// as changed or says nothing of, those that it knows no change in, and those that are gone.
+/// The files that tools wrote, newest first, in three groups: those that git reports as changed or knows
+/// nothing about, those without a change in git, and those that no longer exist. Each group has the
+/// beginnings of its lines.
 fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 3] {
     /// How the lines begin that list written files.
     const WRITTEN: &str = "files written, newest first";
@@ -545,7 +555,7 @@ fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 3
     [(WRITTEN, MORE_WRITTEN, open), (SETTLED, MORE_SETTLED, settled), (GONE, MORE_GONE, gone)]
 }
 
-/// Whether git shows no change in a file of its work tree.
+/// Whether git reports no change in a file of its work tree.
 fn is_settled(git: &GitState, path: &str) -> bool {
     let Some(top) = git.top.as_deref().filter(|_| !git.unknown) else { return false };
     let Some(inner) = path.strip_prefix(top).and_then(|rest| rest.strip_prefix('/')) else { return false };
@@ -570,10 +580,10 @@ fn detached(one: &DetachedCommand) -> String {
     format!("started by the shell, may still run: `{}`{line}", cut_chars(&safe_line(&one.command), 260))
 }
 
-/// A decision that Claude stated, and what the person said to it.
+/// A decision that Claude stated, with the person's reply.
 fn stated(one: &StatedDecision) -> String {
     match &one.reply {
-        // The reply is never what a long sentence costs.
+        // The reply is never cut to make room for a long sentence.
         Some(reply) => {
             let reply = then_said(&cut_chars(reply, REPLIED));
             format!("you said: {}{reply}", shorten(&safe_line(&one.text), 200))
@@ -590,14 +600,14 @@ struct StepGroup<'a> {
     /// The same with the end of a longer command.
     longer: String,
     form: String,
-    /// How often the newest ended so, one after the other or not.
+    /// How often the newest call ended this way.
     times: usize,
-    /// What the others were called for, newest first, each once.
+    /// The arguments of the other calls, newest first, without duplicates.
     alike: Vec<String>,
 }
 
 impl StepGroup<'_> {
-    /// One of its lines, with how many more there were.
+    /// One of its lines, with the number of further calls.
     fn text(&self, line: &str) -> String {
         let mut text = line.to_owned();
         if self.times > 1 {
@@ -611,7 +621,7 @@ impl StepGroup<'_> {
         text
     }
 
-    /// What the others were called for.
+    /// The arguments of the other calls.
     fn others(&self) -> Option<String> {
         let name = named_call(&self.newest.about);
         let others: Vec<String> = self.alike.iter().filter(|one| **one != name).cloned().collect();
@@ -619,16 +629,16 @@ impl StepGroup<'_> {
     }
 }
 
-/// What a tool was called for, as a name of the call.
+/// The argument of a call, as the call's name.
 fn named_call(about: &str) -> String {
     /// The length of the name of a call, in characters.
     const LOOK_CHARS: usize = 100;
     format!("`{}`", cut_chars(&safe_line(about).replace('`', "'"), LOOK_CHARS))
 }
 
-/// The last tool calls that no other line tells, newest first; those that only looked come last.
+/// The last tool calls that no other line mentions, newest first; calls that only read come last.
 fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
-    // Its paths are shown relative to it, as everywhere; a command stays as it was.
+    // Paths of the project are relative to it, as everywhere; a command is left as it was.
     let project = format!("{}/", of.origin.working_dir);
     let mut groups: Vec<StepGroup<'_>> = Vec::new();
     for done in steps_to_tell(of).filter(|done| !is_refusal_told(of, done)) {
@@ -652,7 +662,7 @@ fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
     groups
 }
 
-/// What was done before the last steps, here and in the conversations before, and what agents had reported.
+/// What was done before the last steps, in this conversation and earlier ones, and what agents had reported.
 fn further_back(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> BriefPart {
     let [_, more_read] = read(&of.files.read, places);
     let [_, mut lines] = checks(of);
@@ -673,8 +683,8 @@ fn further_back(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> 
     list("What was done further back (data)", [0, 900], &lines, &HashMap::new())
 }
 
-/// What Claude searched and looked into with commands, newest first, each once: it names files that no other
-/// line tells.
+/// What Claude searched and read with commands, newest first, without duplicates: this names files that no
+/// other line mentions.
 fn looks(of: &Capture) -> Option<String> {
     /// How the line begins that lists calls which only read.
     const LOOKED: &str = "searched last";
@@ -691,7 +701,7 @@ fn looks(of: &Capture) -> Option<String> {
     (!told.is_empty()).then(|| listed(LOOKED, &told, told.len()))
 }
 
-/// The tool calls that say something which no other line tells, newest first.
+/// The tool calls with information that no other line has, newest first.
 fn steps_to_tell(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
     let passed_since = |at: usize, failed: &FinishedStep| {
         of.steps.here[at + 1..].iter().any(|done| {
@@ -708,7 +718,7 @@ fn steps_to_tell(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
     steps.filter(move |(at, done)| !done.step.has_own_list() && !is_over(*at, done)).map(|(_, done)| done)
 }
 
-/// Whether the person said why they refused the call: then it stands with their words.
+/// Whether the person said why they refused the call: their words then name it.
 fn is_refusal_told(of: &Capture, done: &FinishedStep) -> bool {
     let call = format!("{REFUSED_CALL}{} {}", done.step.tool, done.step.about);
     let begin: String = call.trim_end().chars().take(REFUSED_CALL.len() + 60).collect();
@@ -720,11 +730,10 @@ fn is_refusal_told(of: &Capture, done: &FinishedStep) -> bool {
     done.step.outcome == ToolOutcome::Refused && (is_question || of.prompts.here.iter().any(is_about))
 }
 
-/// What Claude said before its last words, newest first: what it found out in the turn that was not over,
-/// answers that ended a turn, with the prompt and what the person said to it, and some of what it said in the
-/// middle of the turns before.
-fn said_before(of: &Capture, words: &Words, taken: &TakenUp) -> BriefPart {
-    let mut said = SaidBefore::of(words, taken);
+/// What Claude said before its last words, newest first: findings of the unfinished turn, answers with their
+/// prompts and the person's replies, and texts from the middle of earlier turns.
+fn said_before(of: &Capture, words: &Words, shared: &SharedWordTable) -> BriefPart {
+    let mut said = SaidBefore::of(words, shared);
     let answers: Vec<(String, &EarlierAnswer)> =
         of.answers.all().into_iter().map(|answer| (safe_line(&answer.text), answer)).collect();
     for text in of.answers.findings.iter().rev().map(|text| safe_line(text)) {
@@ -732,11 +741,11 @@ fn said_before(of: &Capture, words: &Words, taken: &TakenUp) -> BriefPart {
     }
     let mut from = 0;
     let recent = of.recent.iter().rev().filter(|said| said.speaker == TranscriptSpeaker::Claude);
-    // The last words stand above; an earlier answer may have been the same.
+    // The last words are in a section of their own, and an earlier answer may equal them.
     let mut recent = recent.map(|said| safe_line(&said.text)).peekable();
     recent.next_if(|text| said.last.contains(&begin_of(without_opening(text))));
     for text in recent {
-        // Of a long one the answer has its beginning and its end.
+        // A long text is in its answer with its beginning and its end.
         let begin = begin_of(&text);
         let is_same = |answer: &(String, &EarlierAnswer)| answer.0.starts_with(&begin);
         if let Some(at) = answers[from..].iter().position(is_same) {
@@ -767,51 +776,50 @@ fn said_before(of: &Capture, words: &Words, taken: &TakenUp) -> BriefPart {
     BriefPart { title: "What you said before, newest first", floor: 0, ideal: 1800, passage }
 }
 
-/// Which lines of that part come first where there is no room for all.
+/// The order in which lines of that part are kept when there is not enough room.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SaidRank {
-    /// It has one of the newest reasons, or takes up something that was said before: what was said then is
-    /// not so any more.
+    /// It has one of the newest reasons, or it refers to something older, which it may revoke.
     First,
     Says,
-    /// More texts of the middle of turns without a number.
+    /// Further texts without a number from the middle of turns.
     Behind,
-    /// One more answer of a form that was told, and what says little.
+    /// A further answer of a known form, or one that says little.
     Alike,
 }
 
 /// One of the lines of that part.
 struct SaidLine {
     text: String,
-    /// The same with more of it, for where there is room and where there is more.
+    /// Longer forms: for some room, and for more.
     longer: Option<[String; 2]>,
     rank: SaidRank,
 }
 
 /// The lines of that part.
 struct SaidBefore<'a> {
-    taken: &'a TakenUp,
+    shared: &'a SharedWordTable,
     /// The last words, on one line.
     last: String,
-    /// The newest prompts stand above, whole: here their beginnings say which ones they are.
+    /// The newest prompts, on one line. `Request` quotes them in full, so here their beginnings suffice.
     above: Vec<String>,
-    /// The prompt of the answer above is what the person said to this one.
+    /// The prompt of the previous line's answer, which is the person's reply to this one.
     said_next: &'a str,
-    /// The texts of the middle of a turn that are told, and how many of them only tell what came next.
+    /// Texts from the middle of a turn that have a line, and how many of them only announce the next step.
     texts: Vec<String>,
     plain: usize,
-    /// How often an answer of this form was told.
+    /// The number of answers of each form so far.
     forms: HashMap<String, usize>,
     /// Newest first, as far as that is known.
     lines: Vec<SaidLine>,
 }
 
 impl<'a> SaidBefore<'a> {
-    fn of(words: &Words, taken: &'a TakenUp) -> Self {
+    fn of(words: &Words, shared: &'a SharedWordTable) -> Self {
         /// The newest prompts that `Request` always quotes.
         const ABOVE: usize = 6;
         Self {
-            taken,
+            shared,
             last: safe_line(&words.last_answer),
             above: words.prompts.iter().take(ABOVE).map(|said| one_line(&said.prompt.text)).collect(),
             said_next: "",
@@ -822,7 +830,7 @@ impl<'a> SaidBefore<'a> {
         }
     }
 
-    /// Whether another part tells it.
+    /// Whether another part has it.
     fn is_told(&self, text: &str, of: &Capture) -> bool {
         let begin = begin_of(text);
         self.last.contains(text)
@@ -837,8 +845,8 @@ impl<'a> SaidBefore<'a> {
         cut_chars(&line, if is_above { NAMED } else { cap })
     }
 
-    /// A text of the middle of a turn. Those with a number, a path or a name say what was found; short ones
-    /// without say what comes next.
+    /// A text from the middle of a turn. Texts with a number, a path or a name report findings; short ones
+    /// without announce the next step.
     fn midway(&mut self, text: &str, of: &Capture) {
         let text = without_opening(text);
         let is_known = self.texts.iter().any(|known| known == text);
@@ -861,7 +869,7 @@ impl<'a> SaidBefore<'a> {
         self.texts.push(text.to_owned());
     }
 
-    /// A text of the middle of a turn that is over.
+    /// A text from the middle of a finished turn.
     fn found_before(&mut self, text: &str, of: &Capture) {
         let begin = begin_of(text);
         if !self.texts.iter().any(|known| known.starts_with(&begin)) && !self.is_told(text, of) {
@@ -872,7 +880,7 @@ impl<'a> SaidBefore<'a> {
         }
     }
 
-    /// A decision with its reason that no text above has.
+    /// A decision with its reason that no earlier line has.
     fn reason(&mut self, one: &StatedDecision, of: &Capture) {
         let text = safe_line(&one.text);
         let is_here = self.lines.iter().any(|line| line.text.contains(&text));
@@ -917,7 +925,7 @@ impl<'a> SaidBefore<'a> {
         let says_done = || at >= SAID && text.width() <= SAYS_DONE && !has_number(text);
         let says_little = !is_informative(text) || says_done();
         let rank = match () {
-            () if self.taken.answer_takes_up(at) || has_reason(of, text) => SaidRank::First,
+            () if self.shared.answer_refers_back(at) || has_reason(of, text) => SaidRank::First,
             () if *times > OF_ONE_FORM || says_little && !answer.is_asked_for() => SaidRank::Alike,
             () => SaidRank::Says,
         };
@@ -933,18 +941,18 @@ fn has_reason(of: &Capture, text: &str) -> bool {
     newest.any(|one| text.contains(&safe_line(&one.text)))
 }
 
-/// What the person said to a decision in a text: it may refute it.
+/// The person's reply to a decision in this text, which it may reject.
 fn refuted<'a>(of: &'a Capture, text: &str) -> Option<&'a str> {
     let is_in_it = |one: &&StatedDecision| one.reply.is_some() && text.contains(&safe_line(&one.text));
     of.answers.stated.iter().rev().find(is_in_it)?.reply.as_deref()
 }
 
-/// Whether a text has a digit outside of the names that stand in back-ticks.
+/// Whether a text has a digit outside of names in back-ticks.
 fn has_number(text: &str) -> bool {
     text.split('`').step_by(2).any(|part| part.contains(|c: char| c.is_numeric()))
 }
 
-/// The beginning of a text, which no other has by chance.
+/// The beginning of a text, long enough to identify it.
 fn begin_of(text: &str) -> String {
     /// Two answers that share this many first characters are the same.
     const BEGINNING: usize = 200;
@@ -956,12 +964,12 @@ fn one_line(prompt: &str) -> String {
     safe_line(cut_words(prompt, 4 * REPLY_CAP))
 }
 
-/// What the person said to something that Claude said.
+/// The person's reply to something that Claude said.
 fn then_said(reply: &str) -> String {
     format!(" Then the person said: \"{}\"", cut_chars(&safe_line(reply), REPLY_CAP))
 }
 
-/// The open to-dos: those that are told first, and more where there is room.
+/// The open to-dos: those that are listed first, and further ones for when there is room.
 fn tasks(of: &Capture, all: &[Task], what: &str) -> (Vec<String>, Vec<String>) {
     let is_open = |id: &&String| {
         of.tasks.list.iter().any(|task| task.id == **id && task.status != TaskStatus::Completed)
@@ -987,8 +995,8 @@ fn tasks(of: &Capture, all: &[Task], what: &str) -> (Vec<String>, Vec<String>) {
     (lines, more)
 }
 
-/// The newest check that passed after the one at this place had failed and files were edited, where it names
-/// a path that all of the failures are in.
+/// The newest check that passed after this one had failed and files were edited, and that covers it: it names
+/// a path that contains all of its failures.
 fn passed_since(checks: &[Check], at: usize) -> Option<&Check> {
     let failed = &checks[at];
     let failing: Vec<&String> =
@@ -1003,8 +1011,8 @@ fn passed_since(checks: &[Check], at: usize) -> Option<&Check> {
     checks[at + 1..].iter().rev().find(passed).filter(|_| is_failed)
 }
 
-/// Checks by their own output, the newest first; the failed ones before the others. Of those that passed
-/// before the last edits all but the newest are for where there is room.
+/// Checks, judged by their own output: failed ones first, each newest first. The second list has old checks
+/// that passed before the last edits, for when there is room.
 fn checks(of: &Capture) -> [Vec<String>; 2] {
     /// The most checks.
     const CHECKS: usize = 6;
@@ -1014,7 +1022,7 @@ fn checks(of: &Capture) -> [Vec<String>; 2] {
         of.checks[*at].verdict.outcome == CheckOutcome::Failed && passed_since(&of.checks, *at).is_none()
     };
     let (failed, others): (Vec<usize>, Vec<usize>) = (0..of.checks.len()).rev().partition(is_first);
-    // Of those of one form that passed, the newest says it for all.
+    // The newest of several passed checks of one form represents them all.
     let mut told: Vec<(String, String, usize, bool)> = Vec::new();
     for at in failed.into_iter().chain(others) {
         let one = &of.checks[at];
@@ -1076,7 +1084,7 @@ fn written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     lines
 }
 
-/// Files that were read: the newest, and more of them for where there is room.
+/// Files that were read: the newest, and further ones for when there is room.
 fn read(files: &[FileRead], places: &BriefFiles) -> [Option<String>; 2] {
     /// The most files read that are listed in all.
     const FILES_READ: usize = 12;
@@ -1101,7 +1109,7 @@ fn listed(what: &str, shown: &[String], all: usize) -> String {
     if told < all { format!("{line} and {} more", all - told) } else { line }
 }
 
-/// How many of the names fit on a line. It is cut at RECORD_LINE_MAX characters: better a whole name less.
+/// How many names fit on a line of at most RECORD_LINE_MAX characters, so that no name is cut.
 fn fitting(what: &str, names: &[String]) -> usize {
     let mut width = what.chars().count() + 2;
     let mut told = 0;
@@ -1159,7 +1167,7 @@ fn record(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<St
     lines
 }
 
-/// Files that were written where git was not asked: in another work tree, its state is not this one's.
+/// Written files outside of the directory whose git status was read: their state is unknown.
 fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> {
     /// The most files outside of the work tree.
     const OUTSIDE: usize = 6;
@@ -1176,12 +1184,12 @@ fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> 
     })
 }
 
-/// What failed, newest first, each once.
+/// Failures, newest first, without duplicates.
 fn errors(of: &Capture, groups: &[StepGroup<'_>]) -> Vec<String> {
     /// The most errors.
     const ERRORS: usize = 6;
     let mut told: Vec<(String, usize)> = Vec::new();
-    // A call that failed may have passed since, and the last ones are told as steps.
+    // Not if the call has passed since, or if it is one of the last steps, which have lines of their own.
     let is_told = |error: &ToolError| {
         let is_same = |step: &ToolStep| {
             step.outcome == ToolOutcome::Failed && (&step.tool, &step.about) == (&error.tool, &error.about)
