@@ -1,23 +1,14 @@
-//! The draft in the prompt box: saved before a run ends, and written to a file if no run gets it.
+//! The draft in the prompt box, which is saved before a run ends.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::core::claude::screen_reading::{BoxMode, ScreenPromptBox};
 use crate::core::draft::Draft;
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
 use crate::core::input::{Classifier, InputClass};
 use crate::core::supervisor::phase::{EndCause, Phase};
-use crate::core::text::safe_text::short_line;
 use crate::core::time::Stamp;
-use crate::fs::atomic;
-use crate::host::jobs::log::log;
-use crate::host::start::session_dir;
-use crate::sys::worker::within;
 
-/// How long writing an unsent draft to a file may take at the end of a session.
-const WRITE_LIMIT: Duration = Duration::from_secs(1);
 /// How long after Enter its hook may run, in ms: longer than Claude takes to start a hook on a busy machine.
 const ENTERED_MS: u64 = 10_000;
 /// How long Claude has waited for a prompt after which its queue is certainly empty, in ms: it takes the next
@@ -42,8 +33,6 @@ const RECALLS: [&[u8]; 10] =
     [b"\x1b[A", b"\x1bOA", b"\t", b"@", b"\x12", b"\x10", b"\x19", b"\x16", b".png", b".jp"];
 /// Keys that answer a dialog of Claude's without Enter.
 const ANSWERS: [char; 11] = ['1', '2', '3', '4', '5', '6', '7', '8', '9', 'y', 'n'];
-/// How many characters of a draft are shown if it cannot be saved.
-const SHOWN_MOST: usize = 500;
 
 /// The draft in Claude's prompt box: what was typed since the last submit, and the copy for the next run.
 #[derive(Debug)]
@@ -381,50 +370,6 @@ pub(in crate::host) fn leaves_draft(phase: &Phase) -> bool {
     }
 }
 
-/// At the end of a session, writes input that no run received to a file, so that nothing is lost silently.
-/// Returns a sentence that names the file, or contains the text if no file can be written. `own`: the
-/// session's own file, if it outlives the session.
-pub(super) fn keep_unsent(unsent: &[u8], own: Option<PathBuf>) -> Option<String> {
-    let text: String = String::from_utf8_lossy(unsent).replace("\x1b[200~", "").replace("\x1b[201~", "");
-    if text.chars().all(|c| c.is_control() || c.is_whitespace()) {
-        return None;
-    }
-    Some(match keep(own, &text) {
-        Ok(path) => format!("Your unsent input is in {}.", path.display()),
-        Err(why) => format!("Your unsent input could not be saved ({why}): {}", short(&text)),
-    })
-}
-
-/// Writes a draft to `own`, or if that fails to a file that outlives the session. Returns the file, or why
-/// there is none.
-fn keep(own: Option<PathBuf>, text: &str) -> Result<PathBuf, String> {
-    let mut why = None;
-    if let Some(own) = own {
-        let (path, bytes) = (own.clone(), text.as_bytes().to_vec());
-        match in_time(move || atomic::write(&path, &bytes).map_err(|e| e.to_string())) {
-            Ok(()) => return Ok(own),
-            Err(error) => {
-                log(format_args!("cannot save the draft: {error}"));
-                why = Some(error);
-            }
-        }
-    }
-    let bytes = text.as_bytes().to_vec();
-    in_time(move || session_dir::write_outside(&bytes).map_err(|e| e.to_string()))
-        .map_err(|error| why.unwrap_or(error))
-}
-
-fn in_time<T: Send + 'static>(
-    write: impl FnOnce() -> Result<T, String> + Send + 'static,
-) -> Result<T, String> {
-    within(WRITE_LIMIT, write).unwrap_or_else(|| Err("the disk does not answer".to_owned()))
-}
-
-/// A draft on one line of limited length, with secrets removed.
-fn short(text: &str) -> String {
-    short_line(text, SHOWN_MOST)
-}
-
 /// A bracketed paste; nothing in the text can end it early.
 pub(in crate::host) fn paste(text: &str) -> Vec<u8> {
     let clean: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
@@ -609,27 +554,5 @@ mod tests {
         };
         assert!(while_busy(b"/context\r", "/add-dir /etc") && while_busy(b"see @a now\r", "push --force"));
         assert!(!while_busy(b"/con\r", "/context") && !while_busy(b"see @a now\r", "see @a.txt now"));
-    }
-
-    #[test]
-    fn what_is_only_white_space_is_not_kept() {
-        assert_eq!(keep_unsent(b"\x1b[200~ \n\x1b[201~", None), None);
-        let dir = tempfile::tempdir().unwrap();
-        let own = dir.path().join("unsent.txt");
-        let told = keep_unsent(b"\x1b[200~a thought\x1b[201~", Some(own.clone())).unwrap();
-        assert!(told.contains("unsent.txt"), "{told}");
-        assert_eq!(std::fs::read(own).unwrap(), b"a thought");
-    }
-
-    #[test]
-    fn a_draft_that_is_shown_has_one_line_no_secret_and_a_bounded_length() {
-        let shown = short("fix\x1b[2J the\nlogin, password=hunter2hunter2");
-        assert!(
-            shown.starts_with("fix") && shown.contains("the login") && !shown.contains("hunter2"),
-            "{shown}"
-        );
-        assert!(!shown.contains(|c: char| c.is_control()), "{shown:?}");
-        let long = short(&"é".repeat(5000));
-        assert_eq!((long.chars().count(), long.ends_with("é...")), (SHOWN_MOST + 3, true));
     }
 }

@@ -8,6 +8,7 @@ use super::drafts::PromptDraft;
 use super::held_input::HeldInput;
 use super::send_queue::SendQueue;
 use super::unrecorded_prompts::UnrecordedPrompts;
+use super::unsent_file::keep_unsent;
 use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::event::PromptOf;
 use crate::core::supervisor::phase::Phase;
@@ -112,7 +113,7 @@ impl Keyboard {
             self.carried.unsent().flat_map(|prompt| format!("{prompt}\n").into_bytes()).collect();
         unsent.extend_from_slice(self.draft.saved());
         unsent.extend(self.held.unsent());
-        self.unsent = drafts::keep_unsent(&unsent, own).or(self.unsent.take());
+        self.unsent = keep_unsent(&unsent, own).or(self.unsent.take());
     }
 }
 
