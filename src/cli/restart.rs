@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 
 use serde_json::json;
 
+use super::args::RestartOptions;
 use super::control::{ANSWER, HostControl, Rule, live_session, paths};
 use super::error::{VerbError, note, say, say_wrapped, visible};
 use crate::core::ids::SessionName;
@@ -15,15 +16,10 @@ use crate::ipc::answers::{AcceptAnswer, RestartAnswer};
 use crate::ipc::message::Request;
 use crate::sys::clock::local;
 
-pub(super) fn restart(
-    given: Option<&str>,
-    now: bool,
-    no_handoff: bool,
-    wait: bool,
-    as_json: bool,
-) -> Result<u8, VerbError> {
+pub(super) fn restart(options: &RestartOptions) -> Result<u8, VerbError> {
+    let &RestartOptions { now, no_handoff, wait, json: as_json, .. } = options;
     let paths = paths()?;
-    let name = live_session(&paths, given, Rule::Any)?;
+    let name = live_session(&paths, options.name.as_deref(), Rule::Any)?;
     let mut control = HostControl::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
     // Only for people: a script expects neither an answer nor an error, and it must not tempt Claude to cut
     // its own turn short.

@@ -129,9 +129,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, VerbErr
         Verb::Back { name, now, json } => back::back(name.as_deref(), now, json),
         Verb::Label { name, changes, json } => rename::label(&name, &changes, json),
         Verb::Rename { words, json } => rename::rename(&words, json),
-        Verb::Restart { name, now, no_handoff, wait, json } => {
-            restart::restart(name.as_deref(), now, no_handoff, wait, json)
-        }
+        Verb::Restart(options) => restart::restart(&options),
         Verb::Stop { name, kill, .. } => detach_and_stop::stop(name.as_deref(), kill),
         Verb::Send(options) => send::send(&options),
         Verb::Ask(options) => ask::ask(options),
