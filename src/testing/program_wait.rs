@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::fresh_text_watch::{FrameEnd, TestMark, TextAge};
-use super::look::{CellRegion, FoundPlace, Look, ScreenArea, short};
+use super::look::{CellRegion, FoundPlace, Look, ScreenArea, cut_for_message};
 use super::processes::{ProcessLook, end_words};
 use super::test_terminal::{PumpEnd, TestTerminal, echoes_lines};
 use crate::core::process_change::ProcessEnd;
@@ -469,7 +469,7 @@ impl TestTerminal {
                 let working: Vec<String> = left
                     .into_iter()
                     .filter(|process| ProcessActivity::of(process.pid).is_some_and(|now| now.is_working))
-                    .map(|process| format!("{} (pid {})", short(&process.command), process.pid))
+                    .map(|process| format!("{} (pid {})", cut_for_message(&process.command), process.pid))
                     .collect();
                 format!("not settled: still working: {}", working.join(", "))
             }
@@ -526,7 +526,7 @@ impl TestTerminal {
         }
         let named = |pid: i32| {
             let command = crate::sys::process_activity::command_line(pid);
-            short(&command.unwrap_or_else(|| format!("process {pid}")))
+            cut_for_message(&command.unwrap_or_else(|| format!("process {pid}")))
         };
         let group = self.foreground_group().unwrap_or(0);
         let look = self.inspect_processes();
@@ -566,7 +566,7 @@ impl TestTerminal {
                     let left = self.processes().left();
                     let names: Vec<String> = left
                         .iter()
-                        .map(|process| format!("{} (pid {})", short(&process.command), process.pid))
+                        .map(|process| format!("{} (pid {})", cut_for_message(&process.command), process.pid))
                         .collect();
                     let state = format!("still running: {}", names.join(", "));
                     return Err(Box::new(waiting.failure(self, end, "the program to end", state)));
@@ -606,7 +606,7 @@ impl TestTerminal {
                 WaitStep::Failed(WaitEnd::TimedOut) => return Ok(false),
                 WaitStep::Failed(end) => {
                     let state = "it was not taken".to_owned();
-                    let goal = format!("{:?} to be typed", short(text));
+                    let goal = format!("{:?} to be typed", cut_for_message(text));
                     return Err(Box::new(waiting.failure(self, end, &goal, state)));
                 }
             }
@@ -805,11 +805,11 @@ impl TestTerminal {
         let not = format!("not {}", what.area);
         match what.area {
             ScreenArea::Title => {
-                return (format!("{not}; the title is {:?}", short(self.screen().title())), None);
+                return (format!("{not}; the title is {:?}", cut_for_message(self.screen().title())), None);
             }
             ScreenArea::Clipboard => {
                 let state = match self.watch().clipboard() {
-                    Some(text) => format!("{not}, which holds {:?}", short(text)),
+                    Some(text) => format!("{not}, which holds {:?}", cut_for_message(text)),
                     None => format!("{not}, which is empty"),
                 };
                 return (state, None);

@@ -298,7 +298,7 @@ impl Row<'_> {
             size(self.file.state.bytes),
         ];
         if let Some((figures, _)) = self.summary.figures() {
-            parts.push(format!("{} tokens", short(figures.tokens.all())));
+            parts.push(format!("{} tokens", token_count(figures.tokens.all())));
             parts.extend(figures.cost().map(|_| figures.cost_text()));
         }
         parts
@@ -384,7 +384,7 @@ pub(in crate::cli) fn size(bytes: u64) -> String {
 }
 
 /// A number of tokens, such as `812`, `4.2k`, `120k` and `1.2M`.
-pub(in crate::cli) fn short(count: u64) -> String {
+pub(in crate::cli) fn token_count(count: u64) -> String {
     scaled(count, 1000, &["", "k", "M", "G", "T"])
 }
 
@@ -422,7 +422,7 @@ mod tests {
         for (count, text) in
             [(999, "999"), (1000, "1.0k"), (12_345, "12k"), (1_999_999, "1.9M"), (u64::MAX, "18446744T")]
         {
-            assert_eq!(short(count), text);
+            assert_eq!(token_count(count), text);
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) use archive::before_cleanup;
 use conversations_args::ConversationsVerb;
 pub(super) use kept_transcripts::all_kept_sources;
 pub(super) use left_out_parts::{MAY_BE_LEFT_OUT, left_out_json, left_out_words};
-pub(super) use ls::{one_line, short, size};
+pub(super) use ls::{one_line, size, token_count};
 
 pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, VerbError> {
     match verb {
