@@ -28,7 +28,8 @@ const STUCK_MS: u64 = 200;
 #[derive(Debug, Default)]
 pub(super) struct TerminalOutput {
     own: Option<File>,
-    told: Option<i32>,
+    /// The signal that told this process to end.
+    end_signal: Option<i32>,
     waiting: OutBuf,
 }
 
@@ -68,7 +69,7 @@ impl TerminalOutput {
     /// This signal ends the program, and then this process. From here on the host's frames are read however
     /// much output waits: the next may only say that the host is gone.
     pub fn must_end(&mut self, signal: i32) {
-        self.told = Some(signal);
+        self.end_signal = Some(signal);
     }
 
     /// The host is gone and the terminal takes nothing: writes `last` if that changes at once, and ends this
@@ -90,7 +91,7 @@ impl TerminalOutput {
     /// that has already arrived is obeyed as soon as the terminal takes nothing.
     pub fn finish(&mut self) {
         raw::end_by(&END_SIGNALS);
-        if let Some(signal) = self.told
+        if let Some(signal) = self.end_signal
             && !wait_for(&io::stdout(), Interest::Write, STUCK_MS).unwrap_or(true)
         {
             raise(signal);
@@ -112,7 +113,7 @@ impl TerminalOutput {
 
     /// Whether so much waits that no more should be read.
     pub fn is_full(&self) -> bool {
-        self.waiting.len() > if self.told.is_some() { HIGH << 4 } else { HIGH }
+        self.waiting.len() > if self.end_signal.is_some() { HIGH << 4 } else { HIGH }
     }
 }
 

@@ -74,7 +74,7 @@ enum LaunchStage {
 /// What a launch needs next.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::host) enum LaunchStep {
-    /// Read the run's directory and settings; then call [`Launching::site_read`], or for the first run
+    /// Read the run's directory and settings; then call [`Launching::launch_settings_read`], or for the first run
     /// [`Launching::written`].
     Read { number: u32, dir: Option<String> },
     /// Write the launch files; then call [`Launching::written`].
@@ -151,7 +151,12 @@ impl Launching {
     }
 
     /// The settings for this run were read. `changed`: what differs from what a person accepted.
-    pub fn site_read(&mut self, number: u32, changed: Vec<String>, now: Stamp) -> Option<LaunchStep> {
+    pub fn launch_settings_read(
+        &mut self,
+        number: u32,
+        changed: Vec<String>,
+        now: Stamp,
+    ) -> Option<LaunchStep> {
         if !self.reads(number) {
             return None;
         }
@@ -205,7 +210,7 @@ impl LaunchFiles {
 
 /// The directory that a run starts in, and its settings.
 #[derive(Debug)]
-pub(in crate::host) struct Site {
+pub(in crate::host) struct LaunchSettings {
     /// A directory other than the session's, and its channel.
     pub moved: Option<(PathBuf, Option<Channel>)>,
     pub found: CodeFound,
@@ -213,7 +218,7 @@ pub(in crate::host) struct Site {
     pub settings: Option<String>,
 }
 
-impl Site {
+impl LaunchSettings {
     /// Reads it. `asked`: the directory requested for the run, if that is not the session's `dir`.
     /// `refresh_s`: how often Claude runs the status line without a reason.
     pub fn read(
@@ -227,7 +232,7 @@ impl Site {
         let moved = asked.filter(|dir| dir.is_dir());
         let settings = status_line::settings(paths, moved.as_deref().unwrap_or(dir), own, refresh_s);
         let channel = |dir: &Path| registry::channel_of(&paths.claude, dir).ok();
-        Site { moved: moved.map(|dir| (dir.clone(), channel(&dir))), found: found(), settings }
+        LaunchSettings { moved: moved.map(|dir| (dir.clone(), channel(&dir))), found: found(), settings }
     }
 }
 
@@ -325,9 +330,12 @@ mod tests {
         let mut launching = launching(2);
         assert_eq!(launching.due(Stamp(0), true, ProgramKind::Claude), read(2));
         assert_eq!(launching.due(Stamp(1), true, ProgramKind::Claude), None);
-        assert_eq!(launching.site_read(1, Vec::new(), Stamp(2)), None);
-        assert_eq!(launching.site_read(2, Vec::new(), Stamp(2)), Some(LaunchStep::Write { number: 2 }));
-        assert_eq!(launching.site_read(2, Vec::new(), Stamp(2)), None);
+        assert_eq!(launching.launch_settings_read(1, Vec::new(), Stamp(2)), None);
+        assert_eq!(
+            launching.launch_settings_read(2, Vec::new(), Stamp(2)),
+            Some(LaunchStep::Write { number: 2 })
+        );
+        assert_eq!(launching.launch_settings_read(2, Vec::new(), Stamp(2)), None);
         let given = LaunchFiles { plugin: Some("plugin".into()), settings: None };
         let start = LaunchStep::Start { next: next(2), without_hooks: None };
         assert_eq!(launching.written(2, Ok(given)), Some(start));
@@ -340,7 +348,10 @@ mod tests {
         let mut changed = launching(2);
         assert_eq!(changed.due(Stamp(0), true, ProgramKind::Claude), read(2));
         let hold = |changed: &str| Some(LaunchStep::Hold { changed: vec![changed.to_owned()] });
-        assert_eq!(changed.site_read(2, vec![".mcp.json".to_owned()], Stamp(1)), hold(".mcp.json"));
+        assert_eq!(
+            changed.launch_settings_read(2, vec![".mcp.json".to_owned()], Stamp(1)),
+            hold(".mcp.json")
+        );
         assert_eq!(changed.next(), None);
         let mut hangs = launching(2);
         assert_eq!(hangs.due(Stamp(0), true, ProgramKind::Claude), read(2));
@@ -351,7 +362,7 @@ mod tests {
     fn a_disk_that_takes_no_files_costs_the_run_its_hooks() {
         let mut launching = launching(3);
         assert_eq!(launching.due(Stamp(0), true, ProgramKind::Claude), read(3));
-        assert!(launching.site_read(3, Vec::new(), Stamp(0)).is_some());
+        assert!(launching.launch_settings_read(3, Vec::new(), Stamp(0)).is_some());
         let step = launching.due(Stamp(WRITE_MS), true, ProgramKind::Claude);
         let Some(LaunchStep::Start { without_hooks: Some(why), .. }) = step else { panic!("{step:?}") };
         assert!(why.contains("the disk does not answer") && launching.given.plugin.is_none(), "{why}");

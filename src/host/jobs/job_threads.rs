@@ -23,7 +23,7 @@ use crate::fs::cast_file::{CastFile, CastFileError};
 use crate::fs::paths::Paths;
 use crate::fs::session::SessionError;
 use crate::host::cast_recording::{CastOrder, remove_old};
-use crate::host::child::{LaunchFiles, Site};
+use crate::host::child::{LaunchFiles, LaunchSettings};
 use crate::host::event_loop::PollToken;
 use crate::host::identity::{RestoreOrder, RestoredFiles};
 use crate::host::observer::{FileReader, ScanOrder, ScanResult, SessionFiles};
@@ -59,7 +59,7 @@ pub enum JobEvent {
     /// The settings for a check.
     Checked(u64, CodeFound),
     /// The directory and the settings for this run.
-    Site(u32, Box<Site>),
+    LaunchSettings(u32, Box<LaunchSettings>),
     /// The launch files of this run were written.
     Written(u32, Box<RestoredFiles>, io::Result<LaunchFiles>),
     /// The session's directory and its socket were restored.

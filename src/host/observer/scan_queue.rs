@@ -24,7 +24,7 @@ pub(super) struct ScanQueue {
     order: ScanOrder,
     wanted: bool,
     /// How many scans were started, and the last one that finished.
-    begun: u64,
+    scans: u64,
     finished: u64,
     /// When the thread got the reader.
     began: Stamp,
@@ -66,7 +66,7 @@ impl ScanQueue {
             reader: Some(Box::new(reader)),
             order: ScanOrder::default(),
             wanted: false,
-            begun: 0,
+            scans: 0,
             finished: 0,
             began: Stamp(0),
             polls: false,
@@ -109,14 +109,14 @@ impl ScanQueue {
         }
         let reader = self.reader.take()?;
         self.wanted = false;
-        self.begun += 1;
+        self.scans += 1;
         self.began = now;
         Some((reader, std::mem::take(&mut self.order)))
     }
 
     pub fn finish_scan(&mut self, reader: Box<FileReader>, found: &ScanResult) {
         self.reader = Some(reader);
-        self.finished = self.begun;
+        self.finished = self.scans;
         self.polls = found.polls;
         for asking in &mut self.asking {
             if let AfterScan::Hook { number, believed, .. } = &mut asking.what {
@@ -135,7 +135,7 @@ impl ScanQueue {
     /// A request waits for a scan that starts after it.
     pub fn ask(&mut self, until: Stamp, asked: RequestId, what: AfterScan) {
         self.wanted = true;
-        self.asking.push(ScanWaiter { scan: self.begun + 1, until, asked, what });
+        self.asking.push(ScanWaiter { scan: self.scans + 1, until, asked, what });
     }
 
     /// Drops the requests of a connection that is gone. What a hook call reports has happened, whether

@@ -14,7 +14,7 @@ pub(in crate::host) struct UnwrittenTurnCheck {
     began: Option<u64>,
     /// By when it must have grown.
     due: Option<Stamp>,
-    told: bool,
+    is_reported: bool,
 }
 
 impl UnwrittenTurnCheck {
@@ -47,7 +47,7 @@ impl UnwrittenTurnCheck {
         if stands {
             self.began = None;
         }
-        stands && !std::mem::replace(&mut self.told, true)
+        stands && !std::mem::replace(&mut self.is_reported, true)
     }
 
     pub fn deadline(&self) -> Option<Stamp> {

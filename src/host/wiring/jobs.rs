@@ -31,7 +31,7 @@ impl Host {
                     let now = Clock::wall();
                     self.events.extend(recalled_ask_answer(&conversation, bytes.as_deref(), now));
                 }
-                JobEvent::Site(run, site) => self.site_read(run, *site),
+                JobEvent::LaunchSettings(run, read) => self.launch_settings_read(run, *read),
                 JobEvent::Written(run, restored, given) => {
                     // A late result does not change the directory.
                     self.restored(*restored);
