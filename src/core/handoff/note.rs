@@ -260,7 +260,7 @@ mod tests {
         }
 
         #[test]
-        fn no_answer_does_harm(answer in ".*") {
+        fn no_answer_panics(answer in ".*") {
             let _ = Note::read(&answer);
         }
     }
