@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `verb_dispatch`, `args`, `usage_error`, `read_config` | from the arguments to a verb: clap's grammar, errors of usage, the configuration |
 //! | `unknown_verb` | words that look like verbs |
-//! | `run`, `kept_options`, `conversation_in_use` | `run` and hopty in place of Claude; options that a handoff keeps; no conversation in two sessions |
+//! | `run`, `handoff_options`, `conversation_in_use` | `run` and hopty in place of Claude; options that a handoff carries over; no conversation in two sessions |
 //! | `attach_session`, `session_picker`, `join_session` | `attach`: choosing a session, the list to pick one from, attaching this terminal |
 //! | `control`, `target_conversation` | which session or conversation a verb is about; requests to its host |
 //! | `back`, `backup`, `channel`, `check`, `config`, `context`, `conversations`, `dash`, `demo`, `handoff`, `play`, `replay`, `restart`, `restore`, `send`, `status`, `version` | the verb of the same name |
@@ -49,9 +49,9 @@ mod detach_and_stop;
 mod error;
 mod events;
 mod handoff;
+mod handoff_options;
 mod hook;
 mod join_session;
-mod kept_options;
 mod list;
 mod man;
 mod notice;

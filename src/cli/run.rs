@@ -12,7 +12,7 @@ use super::args::RunOptions;
 use super::control::{invalid_name, paths};
 use super::conversations::before_cleanup;
 use super::error::{VerbError, YesNo, ask_person, ask_yes_no, note, say, visible};
-use super::kept_options::KeptOptions;
+use super::handoff_options::HandoffOptions;
 use super::rename::bad_label;
 use super::restore::{self, DeadSession};
 use super::{attach_session, conversation_in_use, join_session, notice, read_config, screen, version};
@@ -246,15 +246,15 @@ fn start_claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8
     }
     let own = OwnArgs::of(&given);
     let here = std::env::current_dir().unwrap_or_default();
-    let kept = KeptOptions::of(&start.paths, &start.launch.handoff, &own, &here);
-    if !kept.args.is_empty() {
-        start.announce(format!("as in the conversation before: {}", kept.args.join(" ")));
+    let options_before = HandoffOptions::of(&start.paths, &start.launch.handoff, &own, &here);
+    if !options_before.args.is_empty() {
+        start.announce(format!("as in the conversation before: {}", options_before.args.join(" ")));
     }
-    start.args.splice(..0, kept.args.into_iter().map(OsString::from));
+    start.args.splice(..0, options_before.args.into_iter().map(OsString::from));
     let launch = &mut start.launch;
     // A resumed conversation keeps its name, unless the person gives it another.
     let asked = (!launch.numbered && !own.picks_conversation).then(|| launch.name.to_string());
-    launch.title = own.name.clone().or(asked).filter(|title| !title.is_empty()).or(kept.title);
+    launch.title = own.name.clone().or(asked).filter(|title| !title.is_empty()).or(options_before.title);
     launch.version = find_claude::version_on_disk(&launch.program);
     let hooks_off = hooks_off(&start.paths, &launch.config, &words(&start.args).unwrap_or_default());
     launch.offers = offers(launch.version.as_deref(), hooks_off);
@@ -364,7 +364,7 @@ fn session_of_before(start: &mut Start, own: &OwnArgs) -> Result<Option<SessionO
     Ok(None)
 }
 
-/// Why no session can be kept.
+/// Why no session can be options_before.
 fn no_session_dir(paths: &Paths) -> Option<String> {
     if !paths.is_known() {
         return Some("HOME is not set to an absolute path".to_owned());

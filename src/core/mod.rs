@@ -26,7 +26,7 @@ pub mod io_words;
 pub mod journal;
 #[cfg(test)]
 mod journal_tests;
-pub mod notify;
+pub mod notification_queue;
 pub mod package;
 pub mod pattern_error;
 pub mod process_change;

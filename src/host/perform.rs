@@ -219,7 +219,8 @@ impl Host {
         }
     }
 
-    pub(super) fn last_word(&self) -> Option<String> {
+    /// What a person is told at the end of the session: a completed task, why it ended, unsent input.
+    pub(super) fn farewell_message(&self) -> Option<String> {
         use crate::core::supervisor::phase::EndCause;
         let plain =
             self.exit.is_none_or(|exit| matches!(exit.cause, EndCause::Finished | EndCause::UserInterrupt));
@@ -252,7 +253,7 @@ impl Host {
         if let Some(bytes) = self.child.end_pastes() {
             self.show(bytes);
         }
-        let message = self.last_word();
+        let message = self.farewell_message();
         // A client that learns of the end may read the file immediately.
         self.write_session_file();
         self.jobs.journal.flush(LAST_WRITES);

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use memchr::{memchr2, memmem};
 
-use super::echo::EchoFilter;
+use super::echo_filter::EchoFilter;
 use super::entered_text::EnteredText;
 use super::look::{FoundPlace, Look, LookSubject, NearestRow, ScreenArea, TextPattern};
-use super::typed_ahead::{PromptLine, TypedAhead};
+use super::typeahead_echo::{PromptLine, TypeaheadEcho};
 use crate::core::terminal::Modes;
 use crate::screen::{
     Attr, Color, FrameChanges, RowText, Screen, ScreenPlace, ScreenReport, ShellMark, Style,
@@ -97,7 +97,7 @@ pub struct FreshTextWatch {
     /// The frame that the last call of [`FreshTextWatch::end_frame`] ended.
     ended: u64,
     echo: EchoFilter,
-    ahead: TypedAhead,
+    ahead: TypeaheadEcho,
     entered: EnteredText,
     /// Bytes of output other than echo.
     output: u64,
@@ -145,7 +145,7 @@ impl FreshTextWatch {
             changes,
             ended: 0,
             echo: EchoFilter::default(),
-            ahead: TypedAhead::default(),
+            ahead: TypeaheadEcho::default(),
             entered: EnteredText::default(),
             output: 0,
             title: String::new(),
@@ -231,14 +231,14 @@ impl FreshTextWatch {
             let end = memchr2(0x07, b'\\', &rest[from + 1..]).map_or(rest.len(), |at| from + at + 2);
             let (first, behind) = rest.split_at(end.min(rest.len()));
             self.feed_part(first);
-            self.absorb_typed_ahead();
+            self.absorb_typeahead();
             rest = behind;
         }
         self.feed_part(rest);
     }
 
     /// Text that was typed ahead and is now shown after the prompt is not new.
-    fn absorb_typed_ahead(&mut self) {
+    fn absorb_typeahead(&mut self) {
         let Some(found) = self.ahead.find_at_prompt(&self.screen) else { return };
         self.changes.frame(&mut self.screen);
         found.iter().for_each(|place| self.changes.absorb_place(place));
@@ -309,7 +309,7 @@ impl FreshTextWatch {
     pub fn end_frame(&mut self) -> FrameEnd {
         (self.is_inside_frame, self.has_news) = (false, false);
         let before = self.ended;
-        self.absorb_typed_ahead();
+        self.absorb_typeahead();
         let mut is_visible = self.changes.frame(&mut self.screen);
         for (found, place) in self.entered.places(&self.screen) {
             self.changes.absorb_place_since(found, &place);
@@ -643,7 +643,7 @@ impl FreshTextWatch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::echo::tests::cooked;
+    use super::super::echo_filter::tests::cooked;
     use super::super::look::CellRegion;
     use super::*;
 

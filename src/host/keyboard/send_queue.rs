@@ -17,7 +17,7 @@ use crate::core::supervisor::action::SendResult;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::host::child::InputModes;
-use crate::host::observer::ObservedTranscript;
+use crate::host::observer::TranscriptWatch;
 use crate::ipc::answers::SendAnswer;
 use crate::ipc::message::{Code, RequestError, RequestId, SEND_MAX, Send};
 
@@ -152,7 +152,7 @@ impl SendQueue {
 
     /// Whether the transcript has the prompt being submitted. If only the transcript reports turns, its turn
     /// has begun.
-    pub fn report(&self, transcript: Option<&mut ObservedTranscript>) -> Option<Event> {
+    pub fn report(&self, transcript: Option<&mut TranscriptWatch>) -> Option<Event> {
         let transcript = transcript.filter(|_| self.is_submitting())?;
         let queued = transcript.facts.proof.take_found()? == PromptPlace::Queued;
         if !queued {

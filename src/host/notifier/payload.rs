@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::core::notify::Notification;
+use crate::core::notification_queue::Notification;
 use crate::core::redact::redact;
 use crate::core::status_types::{Rfc3339, SessionStatus};
 use crate::core::text::visible::{escaped, visible};

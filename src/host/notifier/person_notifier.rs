@@ -8,7 +8,7 @@ use super::notify_command::{NotifyJob, NotifyResult};
 use super::{notification_sequences, payload};
 use crate::core::claude::api_error::api_error_words;
 use crate::core::config;
-use crate::core::notify::{Notification, NotificationQueue};
+use crate::core::notification_queue::{Notification, NotificationQueue};
 use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::event::{AttachKind, Event};

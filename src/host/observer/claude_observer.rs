@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::Observer;
 use super::growing_file_reader::FollowTranscript;
 use super::growing_file_reader::{FileReader, ScanOrder, ScanResult, TranscriptRead};
-use super::observed_transcript::ObservedTranscript;
 use super::scan_queue::ScanQueue;
 use super::scan_queue::{AfterScan, ScanWaiter};
+use super::transcript_watch::TranscriptWatch;
 use super::unwritten_turn_check::UnwrittenTurnCheck;
 use crate::core::claude::args::OwnArgs;
 use crate::core::claude::hooks::HookInput;
@@ -202,7 +202,7 @@ impl Observer {
     }
 
     /// The followed transcript.
-    pub fn transcript(&self) -> Option<&ObservedTranscript> {
+    pub fn transcript(&self) -> Option<&TranscriptWatch> {
         self.transcript.as_ref()
     }
 
@@ -214,10 +214,10 @@ impl Observer {
 
     /// Its path, if known.
     pub fn transcript_path(&self) -> Option<&Path> {
-        self.transcript.as_ref().and_then(ObservedTranscript::path)
+        self.transcript.as_ref().and_then(TranscriptWatch::path)
     }
 
-    pub fn transcript_mut(&mut self) -> Option<&mut ObservedTranscript> {
+    pub fn transcript_mut(&mut self) -> Option<&mut TranscriptWatch> {
         self.transcript.as_mut()
     }
 
@@ -240,17 +240,17 @@ impl Observer {
     }
 
     /// The followed transcript, once it has been read to its end.
-    pub fn whole_transcript(&self) -> Option<&ObservedTranscript> {
+    pub fn whole_transcript(&self) -> Option<&TranscriptWatch> {
         self.transcript.as_ref().filter(|transcript| transcript.is_whole())
     }
 
-    pub fn whole_transcript_mut(&mut self) -> Option<&mut ObservedTranscript> {
+    pub fn whole_transcript_mut(&mut self) -> Option<&mut TranscriptWatch> {
         self.transcript.as_mut().filter(|transcript| transcript.is_whole())
     }
 
     /// A turn of the followed conversation begins or ends.
     fn turn_boundary(&mut self, begins: bool, now: Stamp) {
-        let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
+        let bytes = self.transcript.as_ref().map_or(0, TranscriptWatch::bytes);
         if begins {
             self.unwritten_turn.begin_turn(bytes);
         } else {
@@ -261,7 +261,7 @@ impl Observer {
     /// A sentence (without its full stop), once, if a turn is over and Claude has not written it to the
     /// transcript. A disk that does not answer is reported as such.
     pub fn standing_transcript(&mut self, now: Stamp) -> Option<String> {
-        let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
+        let bytes = self.transcript.as_ref().map_or(0, TranscriptWatch::bytes);
         if !(self.scans.is_reader_here() && self.unwritten_turn.is_unwritten(now, bytes)) {
             return None;
         }
@@ -324,7 +324,7 @@ impl Observer {
             } else {
                 self.prompt_before = None;
             }
-            self.transcript = Some(ObservedTranscript::new(conversation.clone(), &self.tasks));
+            self.transcript = Some(TranscriptWatch::new(conversation.clone(), &self.tasks));
             self.unwritten_turn.forget();
         }
         if let Some((line, at)) =

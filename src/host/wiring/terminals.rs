@@ -74,7 +74,7 @@ impl Host {
         // The program ended before its first client attached.
         if self.exit.is_some() {
             self.jobs.journal.remove_file(self.session.last_screen());
-            let message = self.last_word();
+            let message = self.farewell_message();
             self.on_terminals(|terminals, scene| {
                 terminals.disconnect(id, Farewell::ended(message.as_deref()), scene)
             });
