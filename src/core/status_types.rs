@@ -22,17 +22,22 @@ use super::supervisor::reported_state::{SessionState, StateSource};
 use super::time::WallTime;
 use crate::core::text::shell_word::shell_line;
 
+/// The session object: `hopty status --json`, `hopty ls --json` and the session's file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionStatus {
     pub name: String,
     pub labels: Vec<String>,
+    /// The directory in which the next run starts.
     pub dir: String,
+    /// What kind of program runs.
     pub agent: OpenWord<ProgramKind>,
     /// With secrets replaced.
     pub command: Vec<String>,
     pub state: OpenWord<SessionState>,
+    /// When the state began.
     pub state_since: Option<Rfc3339>,
+    /// What shows the state: a hook, Claude's sessions file, the window title or the screen.
     pub state_from: OpenWord<StateSource>,
     /// What a blocked session waits for.
     pub waiting_for: Option<String>,
@@ -48,12 +53,15 @@ pub struct SessionStatus {
     pub phase: String,
     /// 0 before the first run.
     pub run: u32,
+    /// Restarts since the session began.
     pub restarts: u32,
     /// None when no program is running.
     pub pid: Option<i32>,
     pub host_pid: u32,
+    /// When the session began.
     pub started_at: Option<Rfc3339>,
     pub machine: MachineStatus,
+    /// The version of hopty that its host runs.
     pub version: String,
     /// If a file has it.
     pub claude_version: Option<String>,

@@ -30,7 +30,8 @@ pub struct Signals {
 impl Signals {
     /// Starts to catch `signals`.
     ///
-    /// Fails when the socket pair or a handler cannot be created.
+    /// # Errors
+    /// When the socket pair or a handler cannot be created.
     pub fn catch(signals: &[i32]) -> io::Result<Self> {
         let (read, write) = UnixStream::pair()?;
         Ok(Signals { delivery: SignalDelivery::with_pipe(read, write, SignalOnly, signals)? })

@@ -244,7 +244,8 @@ impl Waiting {
 impl TestTerminal {
     /// Waits until a match of `what` is new since the mark.
     ///
-    /// Fails when the limit is over, the program has ended, or the test is stopped.
+    /// # Errors
+    /// When the limit is over, the program has ended, or the test is stopped.
     pub fn expect(
         &mut self,
         what: &Look,
@@ -355,7 +356,8 @@ impl TestTerminal {
     /// Waits until the screen has settled after the input at the mark, and checks that `what` is absent.
     /// Afterwards it is new when it appears.
     ///
-    /// Fails when it is there, or the screen does not settle. A program that has ended has settled.
+    /// # Errors
+    /// When it is there, or the screen does not settle. A program that has ended has settled.
     pub fn expect_not(
         &mut self,
         what: &Look,
@@ -556,7 +558,8 @@ impl TestTerminal {
 
     /// Waits until the program has ended and all its output was read.
     ///
-    /// Fails when the limit is reached or the test is stopped.
+    /// # Errors
+    /// When the limit is reached or the test is stopped.
     pub fn exit(&mut self, limit: Duration) -> Result<ProcessEnd, Box<WaitFailure>> {
         let mut waiting = Waiting::start(self, limit);
         loop {
@@ -580,7 +583,8 @@ impl TestTerminal {
     /// terminal has echoed it, or the program shows nothing for 50 ms. Returns at once if the terminal hides
     /// the line. Afterwards the next mark makes it old. Returns false if the limit is reached first.
     ///
-    /// Fails when the program has ended, or the test is stopped.
+    /// # Errors
+    /// When the program has ended, or the test is stopped.
     pub fn typed(&mut self, text: &str, since: &TestMark, limit: Duration) -> Result<bool, Box<WaitFailure>> {
         if self.is_hiding_input() {
             return Ok(true);
@@ -739,7 +743,8 @@ impl TestTerminal {
 
     /// Serves the terminal for a time. The end of the program does not end it.
     ///
-    /// Fails when the test is stopped.
+    /// # Errors
+    /// When the test is stopped.
     pub fn pass(&mut self, time: Duration) -> Result<(), Box<WaitFailure>> {
         let until = Instant::now() + time;
         let mut waiting = Waiting::start(self, time);

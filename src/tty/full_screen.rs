@@ -37,7 +37,8 @@ pub struct FullScreen {
 impl FullScreen {
     /// Takes the terminal. `begin` is written now and after each pause, `undo` before a pause and at the end.
     ///
-    /// Fails when standard input is no terminal, or it is gone.
+    /// # Errors
+    /// When standard input is no terminal, or it is gone.
     pub fn enter(begin: &'static [u8], undo: &[u8]) -> io::Result<Self> {
         signals::unblock_all();
         raw::restore_on_panic();

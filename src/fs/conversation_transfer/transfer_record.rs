@@ -83,6 +83,9 @@ impl TransferRecord {
     }
 
     /// Reads the record in this directory.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not a record, or others can write to it.
     pub fn load(dir: &Path) -> Result<Option<Self>, TransferError> {
         let path = path(dir);
         let Some(bytes) = atomic::read_own(&path, RECORD_CAP, 0o022)? else { return Ok(None) };
@@ -91,6 +94,9 @@ impl TransferRecord {
     }
 
     /// Writes the record, durably.
+    ///
+    /// # Errors
+    /// When it cannot be written or synced.
     pub fn save(&self, dir: &Path) -> Result<(), TransferError> {
         let path = path(dir);
         let bytes = serde_json::to_vec(self).map_err(|error| FsError::io("write", &path)(error.into()))?;
@@ -100,6 +106,10 @@ impl TransferRecord {
         Ok(())
     }
 
+    /// Deletes the record in this directory, durably; it may be missing.
+    ///
+    /// # Errors
+    /// When it cannot be deleted, or the directory cannot be synced.
     pub fn remove(dir: &Path) -> Result<(), TransferError> {
         kill_point();
         let path = path(dir);

@@ -259,6 +259,9 @@ impl Store {
     }
 
     /// The document of an entry, checked against its digest.
+    ///
+    /// # Errors
+    /// When the document is gone, was changed, or cannot be read.
     pub fn load(&self, channel: &Channel, entry: IndexEntry) -> Result<StoredHandoff, StoreError> {
         let id = entry.id.clone();
         let unusable = |why: String| NotClaimed::Unusable { id: id.clone(), why };

@@ -86,6 +86,7 @@ pub(in crate::host) enum LaunchStep {
 }
 
 impl Launching {
+    /// Plans a run. It is launched once the descendants of the last run have ended.
     pub fn begin(&mut self, next: LaunchPlan) {
         self.next = Some((next, LaunchStage::Clears));
         self.tries = 0;

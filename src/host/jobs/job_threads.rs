@@ -146,7 +146,8 @@ impl Jobs {
 
     /// Opens the journal of a session that began at this time, with its first line.
     ///
-    /// Fails when it cannot be opened. It is tried again later.
+    /// # Errors
+    /// When it cannot be opened. It is tried again later.
     pub fn begin_journal(&mut self, recorder: &mut Recorder, began: WallTime, now: Stamp) -> io::Result<()> {
         self.journal.open(now)?;
         let open = recorder.open_line(Stamp(0), began, VERSION);

@@ -105,7 +105,8 @@ impl SendQueue {
 
     /// Queues a request whose bytes are typed unchanged.
     ///
-    /// Fails when it makes no sense, or too much waits already.
+    /// # Errors
+    /// When it makes no sense, or too much waits already.
     pub fn add(&mut self, asked: RequestId, wanted: &Send, modes: InputModes) -> Result<(), RequestError> {
         let parts = parts(wanted, modes)?;
         let bytes = parts.iter().map(Vec::len).sum();
@@ -114,7 +115,8 @@ impl SendQueue {
 
     /// The prompt of a request that is to be submitted to Claude, if no other is being submitted.
     ///
-    /// Fails when another one is, or this one cannot be submitted.
+    /// # Errors
+    /// When another one is, or this one cannot be submitted.
     pub fn next_prompt(&self, wanted: &Send) -> Result<SentPrompt, RequestError> {
         if self.is_submitting() {
             return Err(RequestError::new(
@@ -253,7 +255,8 @@ fn as_pasted(text: &str, pastes: bool) -> Vec<u8> {
 
 /// The prompt to submit to Claude.
 ///
-/// Fails when there is no text, or Claude would give no proof of having it.
+/// # Errors
+/// When there is no text, or Claude would give no proof of having it.
 fn prompt(wanted: &Send) -> Result<SentPrompt, RequestError> {
     let bytes = wanted
         .base64

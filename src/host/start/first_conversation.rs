@@ -20,7 +20,8 @@ pub fn first_conversation(agent: ProgramKind, own: &OwnArgs) -> Option<Conversat
 
 /// The handoff with which the first conversation begins: `Some(None)` is the pending one.
 ///
-/// Fails when the person's arguments continue a conversation, which cannot begin with a handoff.
+/// # Errors
+/// When the person's arguments continue a conversation, which cannot begin with a handoff.
 pub fn first_handoff(
     agent: ProgramKind,
     begin: &BeginWith,

@@ -55,6 +55,10 @@ pub enum TraceOutcome {
     Skipped,
 }
 
+/// The page of a recording, with its player and the recording itself.
+///
+/// # Errors
+/// When the recording cannot be read.
 pub fn page(trace: &TracePage) -> Result<String, CastLoadError> {
     let timeline = Timeline::load(&trace.cast)?;
     let data = data(trace, &timeline).replace('<', "\\u003c");
