@@ -1,4 +1,5 @@
-//! The command line: from the arguments to a verb of hopty, or to Claude. The table says in which file a verb is.
+//! The command line: from the arguments to a verb of hopty, or to Claude. The table says which file has a
+//! verb.
 //!
 //! A first word that is one of hopty's verbs runs that verb. A word that looks like one, or that other tools
 //! use as a verb, is refused, because as a prompt it would cost money. All other arguments are Claude's.

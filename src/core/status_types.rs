@@ -28,7 +28,7 @@ use crate::core::text::shell_word::shell_line;
 pub struct SessionStatus {
     pub name: String,
     pub labels: Vec<String>,
-    /// The directory in which the next run starts.
+    /// The directory in which the program works.
     pub dir: String,
     /// What kind of program runs.
     pub agent: OpenWord<ProgramKind>,

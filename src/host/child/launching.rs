@@ -74,8 +74,8 @@ enum LaunchStage {
 /// What a launch needs next.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::host) enum LaunchStep {
-    /// Read the run's directory and settings; then call [`Launching::launch_settings_read`], or for the first run
-    /// [`Launching::written`].
+    /// Read the run's directory and settings; then call [`Launching::launch_settings_read`], or for the first
+    /// run [`Launching::written`].
     Read { number: u32, dir: Option<String> },
     /// Write the launch files; then call [`Launching::written`].
     Write { number: u32 },

@@ -50,8 +50,8 @@ const REPLIED: usize = 80;
 const NAMED: usize = 24;
 /// The place of a text that no file of the record has in full.
 const TRANSCRIPT: &str = "the transcript";
-/// The most of the beginning of Claude's last words, in UTF-16 units: conclusions are there as often as at the
-/// end.
+/// The most of the beginning of Claude's last words, in UTF-16 units: conclusions are there as often as at
+/// the end.
 const HEAD: usize = 600;
 /// The length of a sub-agent's report before the newest one, in characters: one of the first [`REPORTS`], and
 /// one of the next [`MORE_REPORTS`].
