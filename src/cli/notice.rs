@@ -23,9 +23,9 @@ use crate::sys::process::is_alive;
 /// The longest goal, in characters.
 const GOAL_CAP: usize = 60;
 
-/// What a person should know before Claude draws, a line each: problems of the store, which would otherwise
-/// show up in a hand-over in the middle of the work, and handoffs that wait in this directory's channel for
-/// its project. It delays nobody. That no hand-over is possible was printed before.
+/// Notices for a person before Claude draws, one per line: problems of the store, which would otherwise
+/// appear during a hand-over, and handoffs that wait in this directory's channel for its project. It never
+/// delays the start. That no hand-over is possible was printed before.
 pub(super) fn at_start(paths: &Paths, offers: &ClaudeFeatures) -> Vec<String> {
     let Ok(dir) = std::env::current_dir() else { return Vec::new() };
     let wrong = wrong(paths, &dir).filter(|_| offers.no_handover.is_none()).map(|why| {

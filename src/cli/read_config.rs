@@ -125,8 +125,8 @@ pub(super) fn all_right(problems: &[Problem]) -> Result<(), VerbError> {
     })
 }
 
-/// A configuration file; `None` where there is none. A device, to which a link leads, is none either, and
-/// keeps nobody waiting. A pipe is refused: client and host each read the file, and a pipe can be read once.
+/// A configuration file; `None` if there is none. A link to a device counts as none, so that nothing waits
+/// for it. A pipe is refused: client and host each read the file, and a pipe can be read only once.
 fn read(path: &Path, rule: FileRule) -> Result<Option<String>, ProblemKind> {
     if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device()) {
         return Ok(None);

@@ -534,8 +534,8 @@ impl Drop for ArchiveAtEnd {
     }
 }
 
-/// Reports that a detached Claude rejected an option or its value, which nobody sees. Without such an option
-/// it does not wait.
+/// Reports that a detached Claude rejected an option or its value, which otherwise no person would see.
+/// Without such an option it does not wait.
 fn check_refusal(paths: &Paths, name: &SessionName, args: &[OsString]) -> Result<(), VerbError> {
     let args = words(args).unwrap_or_default();
     let may_be_refused = |piece: &ArgPiece| match piece {

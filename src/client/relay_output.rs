@@ -111,7 +111,7 @@ impl TerminalOutput {
         self.own.as_ref().filter(|_| !self.waiting.is_empty()).map(AsFd::as_fd)
     }
 
-    /// Whether so much waits that no more should be read.
+    /// Whether too much waits for more to be read.
     pub fn is_full(&self) -> bool {
         self.waiting.len() > if self.end_signal.is_some() { HIGH << 4 } else { HIGH }
     }

@@ -1,6 +1,6 @@
 //! Decisions without I/O: no clock, no environment, no globals.
 //!
-//! These modules get time, ids and file contents as arguments, and return what is to be done. So all of
+//! These modules get time, ids and file contents as arguments, and return the actions to perform. So all of
 //! hopty's decisions can be tested without a terminal, and a journal of events replays to the same actions.
 
 pub mod archive;

@@ -12,8 +12,8 @@ use crate::core::time::{Stamp, age};
 
 /// The most pending notifications; the oldest is dropped first.
 const WAITING_CAP: usize = 20;
-/// A dialog that comes back within this time, in ms, and that nobody has answered was there all the time: it
-/// was redrawn, or one source of the state was faster than another.
+/// A dialog that disappears unanswered and returns within this time, in ms, was there all the time: it was
+/// redrawn, or one source of the state was faster than another.
 const FLICKER_MS: u64 = 1000;
 /// Reasons of a blocked session that are no dialogs: a limit and a held run have events of their own, and
 /// after an API error hopty continues by itself.

@@ -223,7 +223,7 @@ impl FreshTextWatch {
     /// Feeds output of the program, split anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        // What a shell draws after its prompt may be text that was typed ahead.
+        // The text that a shell draws after its prompt may be typeahead.
         while !rest.is_empty() && self.ahead.is_any() {
             let from =
                 if self.screen.is_inside_sequence() { Some(0) } else { memmem::find(rest, SHELL_MARK) };
@@ -390,7 +390,7 @@ impl FreshTextWatch {
     pub fn find(&self, look: &Look, since: &TestMark) -> LookFindings {
         let all = self.subject().find(look);
         let was_absent = self.was_absent(look, since);
-        // What the same search would have found at the mark.
+        // The result of the same search at the mark.
         let found_then = |in_place: bool| {
             let row_text = |row| self.row_text_then(row, look.area, since, in_place);
             self.subject().find_in_texts(look, row_text)
@@ -495,8 +495,8 @@ impl FreshTextWatch {
         places.iter().filter_map(|place| self.on_screen(place).ok()).any(is_new)
     }
 
-    /// The text at the mark of a row of the viewport, wherever it stood then, or with `in_place` of the row
-    /// that stood there in a full-screen program. Blank if it is unknown.
+    /// The text at the mark of a row of the viewport, wherever the row was then, or with `in_place` of the
+    /// row that was at this place in a full-screen program. Blank if it is unknown.
     fn row_text_then(&self, row: u16, area: ScreenArea, since: &TestMark, in_place: bool) -> RowText {
         let then = match self.on_screen(&ScreenPlace { row, cols: 0..0 }) {
             Ok(place) if in_place => {

@@ -443,8 +443,8 @@ impl TestTerminal {
         }
     }
 
-    /// Waits while a count is right, until the screen has not changed for so long that no more matches will
-    /// follow.
+    /// Waits while a count is right, until the screen has been unchanged long enough that no further match
+    /// will follow.
     pub(super) fn settle_count(
         &mut self,
         limit: Duration,

@@ -41,7 +41,7 @@ struct ListedFile<'a> {
     agents: usize,
 }
 
-struct Row<'a> {
+struct ConversationRow<'a> {
     is_archived: bool,
     file: &'a TranscriptFile,
     summary: ConversationSummary,
@@ -94,9 +94,9 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, VerbError> {
     summaries.save();
     let (open, links, copies) =
         (OpenConversations::look(&paths), ListLinks::read(&paths), found.duplicates());
-    let rows: Vec<Row<'_>> = rows
+    let rows: Vec<ConversationRow<'_>> = rows
         .into_iter()
-        .map(|ListedFile { file, summary, archived, agents }| Row {
+        .map(|ListedFile { file, summary, archived, agents }| ConversationRow {
             is_archived: archived.is_some(),
             open: open.get(&file.id),
             from: links.from.get(&file.id),
@@ -108,7 +108,7 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, VerbError> {
         })
         .collect();
     if options.json {
-        let list: Vec<Value> = rows.iter().map(Row::json).collect();
+        let list: Vec<Value> = rows.iter().map(ConversationRow::json).collect();
         say(format_args!("{}", Value::Array(list)))?;
         return Ok(0);
     }
@@ -229,7 +229,7 @@ fn count_all(paths: &Paths, summaries: &mut Summaries, rows: &mut [ListedFile<'_
 }
 
 /// The list for people: a block of lines for each conversation, cut to the terminal's width.
-fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), VerbError> {
+fn print(rows: &[ConversationRow<'_>], with_project: bool, style: TableStyle) -> Result<(), VerbError> {
     let now = Clock::wall();
     let cols = style.cols.unwrap_or(ENDLESS);
     let mut out = String::new();
@@ -274,7 +274,7 @@ fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), 
     Ok(())
 }
 
-impl Row<'_> {
+impl ConversationRow<'_> {
     fn title(&self) -> String {
         self.summary.heading().map_or_else(|| "(no prompt)".to_owned(), |heading| one_line(&heading))
     }

@@ -69,7 +69,7 @@ impl Child {
         Some(ScreenRevision { run: run.number, revision: run.model.revision() })
     }
 
-    /// Whether so much typed input waits that no more keys are read.
+    /// Whether too much typed input waits for more keys to be read.
     pub fn input_is_full(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.input.len() > INPUT_HIGH)
     }
