@@ -164,7 +164,7 @@ fn no_answer_to_command(control: &mut HostControl, name: &SessionName) -> VerbEr
 struct TurnWait<'n> {
     paths: &'n Paths,
     name: &'n SessionName,
-    /// The prompt; none for a slash command, of which the transcript says nothing.
+    /// The prompt; `None` for a slash command, which the transcript does not mention.
     asked: Option<&'n SentPrompt>,
     /// The session before the prompt.
     before: &'n SessionStatus,

@@ -1,5 +1,5 @@
-//! What a conversation that starts from a handoff (`--handoff`) keeps of the one before: its name, model and
-//! plan mode, unless the person sets others.
+//! The options that a conversation from a handoff (`--handoff`) takes over from the one before: its name,
+//! model and plan mode, unless the person sets others.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(super) struct HandoffOptions {
 }
 
 impl HandoffOptions {
-    /// What a session that begins in `dir` keeps; nothing if there is no handoff, which the host reports.
+    /// The options for a session that begins in `dir`; none if there is no handoff, which the host reports.
     pub(super) fn of(paths: &Paths, begin: &BeginWith, own: &OwnArgs, dir: &Path) -> HandoffOptions {
         let Some(state) = state_of(paths, begin, dir) else { return HandoffOptions::default() };
         let title = own.name.is_none().then(|| title_of(paths, &state, dir)).flatten();
@@ -46,8 +46,8 @@ fn state_of(paths: &Paths, begin: &BeginWith, dir: &Path) -> Option<HandoffState
     store.records().state(&id)
 }
 
-/// Of the permission modes only the most restrictive: any program of this user can write a record, so its
-/// mode must not allow more than the command line and the settings do.
+/// Only the most restrictive permission mode is taken over: any program of this user can write a record, so
+/// its mode must not allow more than the command line and the settings do.
 fn options(state: &HandoffState, own: &OwnArgs) -> Vec<String> {
     let model = state.model.as_deref().filter(|model| own.model.is_none() && is_model(model));
     let asks = own.permission_mode.is_none() && !own.skips_permissions;

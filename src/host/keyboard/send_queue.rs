@@ -30,7 +30,7 @@ const KEY_MS: u64 = 30;
 /// A pending request to type.
 #[derive(Debug)]
 struct QueuedSend {
-    asked: RequestId,
+    request_id: RequestId,
     parts: VecDeque<Vec<u8>>,
     bytes: usize,
     /// It asked to submit, to a program that cannot confirm that.
@@ -81,7 +81,7 @@ pub(in crate::host) struct SendQueue {
 impl SendQueue {
     /// Whether input for this connection is still pending.
     pub fn has(&self, connection: u64) -> bool {
-        self.waiting.iter().any(|queued| queued.asked.connection == connection)
+        self.waiting.iter().any(|queued| queued.request_id.connection == connection)
     }
 
     pub fn is_submitting(&self) -> bool {
@@ -107,10 +107,15 @@ impl SendQueue {
     ///
     /// # Errors
     /// When it makes no sense, or too much waits already.
-    pub fn add(&mut self, asked: RequestId, wanted: &Send, modes: InputModes) -> Result<(), RequestError> {
+    pub fn add(
+        &mut self,
+        request_id: RequestId,
+        wanted: &Send,
+        modes: InputModes,
+    ) -> Result<(), RequestError> {
         let parts = parts(wanted, modes)?;
         let bytes = parts.iter().map(Vec::len).sum();
-        self.push(QueuedSend { asked, parts, bytes, submit: wanted.submit, mark: wanted.mark })
+        self.push(QueuedSend { request_id, parts, bytes, submit: wanted.submit, mark: wanted.mark })
     }
 
     /// The prompt of a request that is to be submitted to Claude, if no other is being submitted.
@@ -202,7 +207,7 @@ impl SendQueue {
 
     /// The request of the next piece.
     pub fn first(&self) -> Option<RequestId> {
-        self.waiting.front().map(|queued| queued.asked)
+        self.waiting.front().map(|queued| queued.request_id)
     }
 
     /// Drops the first request, which is done or no longer wanted.
@@ -312,7 +317,7 @@ mod tests {
         let parts = parts(wanted, InputModes { cursor: CursorKeys::Normal, pastes: true }).unwrap();
         let bytes = parts.iter().map(Vec::len).sum();
         QueuedSend {
-            asked: RequestId { connection: 7, request },
+            request_id: RequestId { connection: 7, request },
             parts,
             bytes,
             submit: wanted.submit,

@@ -165,7 +165,7 @@ impl Observer {
     pub fn hook_waits(
         &mut self,
         now: Stamp,
-        asked: RequestId,
+        request_id: RequestId,
         event: String,
         payload: Value,
         followed: Option<&ConversationId>,
@@ -178,12 +178,12 @@ impl Observer {
         let named = payload["transcript_path"].as_str().map(PathBuf::from).zip(of);
         let number = self.scans.check(named);
         let waiter = AfterScan::Hook { number, event, payload, believed: false };
-        self.scans.ask(now.after(self.patience_ms), asked, waiter);
+        self.scans.ask(now.after(self.patience_ms), request_id, waiter);
     }
 
     /// `hopty context` waits for a scan that starts after it.
-    pub fn context_waits(&mut self, now: Stamp, asked: RequestId) {
-        self.scans.ask(now.after(self.patience_ms), asked, AfterScan::Context);
+    pub fn context_waits(&mut self, now: Stamp, request_id: RequestId) {
+        self.scans.ask(now.after(self.patience_ms), request_id, AfterScan::Context);
     }
 
     /// The next request whose scan has finished or whose time is up.

@@ -137,7 +137,7 @@ fn render(head: &BriefHead<'_>, parts: &[BriefPart], places: &str, budget: Budge
     first + &body + &last
 }
 
-/// The word on its first and last line.
+/// The word in its first and last line.
 fn word(id: &HandoffId, parts: &[BriefPart], places: &str) -> String {
     let mut digest = Sha256::new();
     digest.update(id.as_str());
