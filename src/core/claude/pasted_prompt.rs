@@ -36,7 +36,6 @@ impl SentPrompt {
     /// space are removed.
     ///
     /// # Errors
-    ///
     /// If the text cannot be submitted with proof.
     pub fn new(text: &str) -> Result<Self, NotSubmittable> {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");

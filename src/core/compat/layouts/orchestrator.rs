@@ -75,7 +75,6 @@ pub fn signal(of: &Material, before: &StateBefore) -> String {
 /// that another program wrote. `before` is the data of an earlier handoff's signal that is not consumed yet.
 ///
 /// # Errors
-///
 /// If the old file has a form that cannot be changed line by line.
 pub fn state(
     of: &Material,
