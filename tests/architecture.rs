@@ -103,6 +103,8 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("wait_for_main", "tests of what the stand-in was asked"),
     ("with_subagents", "scripts of tests for the stand-in"),
 ];
+/// How the names of the files in `src` end.
+const KINDS_OF_FILES: &[&str] = &[".rs", ".toml", ".txt", ".md", ".css", ".js", ".json", "/LICENSE"];
 /// Calls that open a file by its name and read whatever it is.
 const OPENS: &[&str] = &["fs::read(", "fs::read_to_string(", "File::open(", "fs::copy("];
 
@@ -144,6 +146,14 @@ fn every_folder_has_its_place() {
             source.file
         );
     }
+}
+
+/// A leftover of a merge shows every line twice to who searches.
+#[test]
+fn src_has_only_files_that_belong_there() {
+    let is_known = |file: &String| KINDS_OF_FILES.iter().any(|end| file.ends_with(end));
+    let odd: Vec<String> = source::files("src", "").into_iter().filter(|file| !is_known(file)).collect();
+    none(&odd, "these files do not belong into src");
 }
 
 #[test]
@@ -391,6 +401,20 @@ fn the_tables_of_modules_are_whole() {
         wrong.extend(modules.difference(&named).map(|name| format!("{path}: {name} is in no row")));
     }
     none(&wrong, "the tables at the top of modules name the modules that there are");
+}
+
+#[test]
+fn the_table_of_the_command_line_names_every_verb() {
+    let names = Names::read(&sources());
+    let page = text("src/cli/mod.rs");
+    let kebab = |verb: &String| {
+        let capital =
+            |(at, c): (usize, char)| if at > 0 && c.is_uppercase() { format!("-{c}") } else { c.into() };
+        verb.char_indices().map(capital).collect::<String>().to_lowercase()
+    };
+    let verbs = names.enums["cli::args::Verb"].iter().map(kebab);
+    let missing: Vec<String> = verbs.filter(|verb| !page.contains(&format!("`{verb}`"))).collect();
+    none(&missing, "the table at the top of src/cli/mod.rs does not say where these verbs are");
 }
 
 fn is_test_module(text: &str, name: &str) -> bool {

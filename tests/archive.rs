@@ -15,6 +15,7 @@ use hopty::standin::home;
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 use support::claude::{self, Kind};
+use support::small_disk::SmallDisk;
 use support::term::Term;
 use support::wait_for;
 use support::world::World;
@@ -261,33 +262,11 @@ fn the_archive_has_a_limit_and_loses_nothing_by_itself() {
     assert!(text(&world, &["conversations", "archive", "--list"]).contains("the archive is empty"));
 }
 
-/// A file system of its own, as small as wanted.
-struct Small(PathBuf);
-
-impl Small {
-    fn mount(dir: &Path, size: &str) -> Option<Self> {
-        std::fs::create_dir_all(dir).unwrap();
-        let options = format!("size={size},mode=700");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "none"]).arg(dir).output();
-        if mounted.is_ok_and(|done| done.status.success()) {
-            return Some(Small(dir.to_owned()));
-        }
-        support::skip("no file system can be mounted here");
-        None
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_disk_that_fills_leaves_the_conversation_and_no_half_of_an_archive_or_backup() {
     let (world, path) = files(25);
     let data = world.home.join(".local/share/hopty");
-    let Some(_small) = Small::mount(&data, "512k") else { return };
+    let Some(_disk) = SmallDisk::mount(&data, "512k") else { return };
     let before = std::fs::read(&path).unwrap();
     for args in [&["conversations", "archive", ID, "--remove"][..], &["backup", "create"]] {
         let said = text(&world, args);

@@ -12,10 +12,10 @@ use std::process::{Command, Output, Stdio};
 use hopty::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
 use nix::libc;
 use support::claude::hopty;
-use support::kill;
 use support::program_files;
 use support::term::Term;
 use support::world::World;
+use support::{kill, suspend_in_a_shell};
 
 /// A recording of 30x6 in the project, with these events at times in ms.
 fn recording(world: &World, name: &str, events: &[(u64, CastEventKind)]) -> PathBuf {
@@ -158,23 +158,7 @@ fn the_player_goes_to_the_terminal_itself_and_back() {
 fn the_shell_gets_its_terminal_back_for_a_while() {
     let mut world = World::plain();
     usual(&world);
-    world.set("PS1", "$ ");
-    world.set("H", hopty().to_str().unwrap());
-    let shell = ["--norc", "--noprofile", "-i"];
-    let mut term = Term::start("/bin/bash".as_ref(), &shell, &world.env, &world.project, (60, 12));
-    term.wait_for("the prompt", |screen| screen.lines()[0] == "$");
-    term.send("$H play --step usual.cast\r");
-    for _ in 0..2 {
-        term.wait_text("0:00 / 1:00:00");
-        term.send("\x1a");
-        term.wait_for("the shell", |screen| {
-            !screen.alternate() && screen.lines().iter().any(|line| line.contains("Stopped"))
-        });
-        term.send("clear; fg\r");
-    }
-    term.wait_text("0:00 / 1:00:00");
-    term.send("q");
-    term.wait_for("the prompt", |screen| !screen.alternate());
+    let mut term = suspend_in_a_shell(&mut world, (60, 12), "play --step usual.cast", "0:00 / 1:00:00", 2);
     // The keys of the player come from the terminal, also where the recording comes through a pipe.
     term.send("clear; cat usual.cast | $H play --step -\r");
     term.wait_text("0:00 / 1:00:00");

@@ -14,6 +14,7 @@ use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 use support::claude::{self, Kind};
 use support::nobody;
+use support::small_disk::SmallDisk;
 use support::world::World;
 
 const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
@@ -472,34 +473,12 @@ fn mistakes_are_refused_with_a_hint() {
     assert_eq!(found, before);
 }
 
-/// A file system of its own, as small as wanted.
-struct Small(PathBuf);
-
-impl Small {
-    fn mount(dir: &Path, size: &str) -> Option<Self> {
-        std::fs::create_dir_all(dir).unwrap();
-        let options = format!("size={size},mode=700");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "none"]).arg(dir).output();
-        if mounted.is_ok_and(|done| done.status.success()) {
-            return Some(Small(dir.to_owned()));
-        }
-        support::skip("no file system can be mounted here");
-        None
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_disk_that_fills_leaves_everything_as_it_was() {
     let files = Files::new();
     let projects = files.claude().join("projects");
     std::fs::remove_dir_all(&projects).unwrap();
-    let Some(_small) = Small::mount(&projects, "4m") else { return };
+    let Some(_disk) = SmallDisk::mount(&projects, "4m") else { return };
     // A name so long that the lines outgrow the room that there seemed to be.
     let mut long = files.to.clone();
     for _ in 0..8 {
@@ -540,7 +519,7 @@ fn a_disk_that_fills_leaves_no_package_and_no_half_of_an_import() {
     // First where it is unpacked, then where it goes.
     for dir in [files.world.state_dir().join("transfers"), files.claude().join("tasks")] {
         let _ = std::fs::remove_dir_all(&dir);
-        let Some(_small) = Small::mount(&dir, "4k") else { return };
+        let Some(_disk) = SmallDisk::mount(&dir, "4k") else { return };
         std::fs::write(dir.join("fill"), [b'x'; 4096]).unwrap();
         let output = files.world.hopty(&args);
         let words = words(&output);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::core::ids::ConversationId;
-use crate::core::supervisor::event::AgentStatus;
+use crate::core::supervisor::event::SessionsFileStatus;
 use crate::core::text::visible::is_hidden;
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileRule};
@@ -19,7 +19,7 @@ const FILES_CAP: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionsFileEntry {
     /// Claude's status; missing while it starts.
-    pub status: Option<AgentStatus>,
+    pub status: Option<SessionsFileStatus>,
     pub conversation: Option<ConversationId>,
     /// What it waits for, in Claude's words: at most 40 characters, without any that move a cursor.
     pub waiting_for: Option<String>,
@@ -28,7 +28,7 @@ pub struct SessionsFileEntry {
 #[derive(Deserialize)]
 struct RawSessionsFile {
     #[serde(default)]
-    status: Option<AgentStatus>,
+    status: Option<SessionsFileStatus>,
     #[serde(default, rename = "sessionId")]
     session_id: Option<String>,
     #[serde(default, rename = "waitingFor")]

@@ -110,6 +110,24 @@ pub(super) struct RunOptions {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct RestartOptions {
+    /// The session
+    pub name: Option<String>,
+    /// Do not wait for the end of the turn
+    #[arg(long)]
+    pub now: bool,
+    /// Start a fresh conversation without a handoff
+    #[arg(long)]
+    pub no_handoff: bool,
+    /// Wait until the fresh conversation has its prompt
+    #[arg(long)]
+    pub wait: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct RecordOptions {
     /// The session; with PROGRAM, the name of the new one
     pub name: Option<String>,
@@ -221,22 +239,7 @@ pub(super) enum Verb {
         json: bool,
     },
     /// Hand over to a fresh conversation at the next safe point; restart any other program at once
-    Restart {
-        /// The session
-        name: Option<String>,
-        /// Do not wait for the end of the turn
-        #[arg(long)]
-        now: bool,
-        /// Start a fresh conversation without a handoff
-        #[arg(long)]
-        no_handoff: bool,
-        /// Wait until the fresh conversation has its prompt
-        #[arg(long)]
-        wait: bool,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Restart(RestartOptions),
     /// Undo a hand-over: go back to the conversation before it
     ///
     /// In a running session, hopty stops Claude and resumes that conversation in its place. For an ended

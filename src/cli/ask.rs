@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live_session, paths};
-use super::conversation::{self, ConversationTarget};
 use super::error::{VerbError, note, say, visible};
 use super::poll_until::{becomes_true, poll_until};
 use super::send::{self, SendOptions};
+use super::target_conversation::{self, ConversationTarget};
 use crate::core::claude::api_error::api_error_words;
 use crate::core::claude::last_answer::{AskedTurn, LastAnswer};
 use crate::core::claude::pasted_prompt::SentPrompt;
 use crate::core::config::DurationMs;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::{LAST_TURN_UNWRITTEN, SessionStatus};
-use crate::core::supervisor::Agent;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::ProgramKind;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::{session, whole_transcript};
 use crate::ipc::answers::WaitAnswer;
@@ -99,7 +99,7 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, VerbError> {
     let name = live_session(&paths, given.as_deref(), Rule::Careful)?;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     let before = control.status()?;
-    if before.agent.is(Agent::Plain) {
+    if before.agent.is(ProgramKind::Plain) {
         let hint = format!("`hopty send {name} TEXT` types into it");
         return Err(VerbError::new(4, NO_CLAUDE).about(&name).hint(hint));
     }
@@ -168,7 +168,7 @@ fn no_answer_to_command(control: &mut HostControl, name: &SessionName) -> VerbEr
 struct TurnWait<'n> {
     paths: &'n Paths,
     name: &'n SessionName,
-    /// The prompt; none for a slash command, of which the transcript says nothing.
+    /// The prompt; `None` for a slash command, which the transcript does not mention.
     asked: Option<&'n SentPrompt>,
     /// The session before the prompt.
     before: &'n SessionStatus,
@@ -399,7 +399,7 @@ struct AnswerSource {
 
 impl AnswerSource {
     fn find(paths: &Paths, which: Option<&str>) -> Result<Self, VerbError> {
-        let (name, status) = match conversation::find_target(paths, which, Rule::Any)? {
+        let (name, status) = match target_conversation::find_target(paths, which, Rule::Any)? {
             ConversationTarget::Transcript(found) => {
                 let (is_idle, is_working, is_over) = (false, false, false);
                 return Ok(AnswerSource { name: None, path: found.path, is_idle, is_working, is_over });
@@ -407,7 +407,7 @@ impl AnswerSource {
             ConversationTarget::Session(name, status) => (name, status),
         };
         let Some(path) = status.transcript.as_ref().map(PathBuf::from) else {
-            return Err(if status.agent.is(Agent::Plain) {
+            return Err(if status.agent.is(ProgramKind::Plain) {
                 let hint = format!("`hopty screen {name}` shows what it shows");
                 VerbError::new(4, NO_CLAUDE).called(Code::Refused).about(&name).hint(hint)
             } else if status.is(SessionState::Ended) {

@@ -126,7 +126,7 @@ fn variables_of_terminal(paths: &Paths) -> std::collections::BTreeMap<String, St
 mod tests {
     use super::*;
     use crate::core::status_types::ClientStatus;
-    use crate::core::supervisor::state::SessionState;
+    use crate::core::supervisor::reported_state::SessionState;
 
     fn session(name: &str, clients: usize, state: SessionState) -> SessionStatus {
         SessionStatus {

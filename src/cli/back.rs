@@ -10,7 +10,7 @@ use super::poll_until::poll_until;
 use super::status::ended;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::SessionStatus;
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::action::DecisionKind;
 use crate::fs::paths::Paths;
 use crate::fs::store::Store;
@@ -41,7 +41,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
     let mut control = HostControl::connect(&paths, &name, Some(BACK_ANSWER_LIMIT))?;
     let status = control.status()?;
     match &status.before {
-        None if status.agent.is(Agent::Plain) => {
+        None if status.agent.is(ProgramKind::Plain) => {
             return Err(VerbError::new(4, "it does not run Claude")
                 .called(Code::Refused)
                 .about(&name)

@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, paths};
-use super::conversation::{ConversationTarget, FoundTranscript, find_target};
 use super::error::{VerbError, say, say_wrapped, visible};
 use super::prose::fit;
+use super::target_conversation::{ConversationTarget, FoundTranscript, find_target};
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::config::Levels;
 use crate::core::context_level::{Level, WindowFrom};
 use crate::core::context_usage::{ContextUsage, TokenCount, UsageSources};
 use crate::core::ids::SessionName;
 use crate::core::status_types::{ContextStatus, SessionStatus};
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::time::{WallTime, age};
 use crate::fs::paths::Paths;
 use crate::fs::{session, whole_transcript};
@@ -193,7 +193,7 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
     if let Some(asked) = asked {
         (answer.levels, answer.tried, answer.context) = (asked.levels, asked.tried, asked.context);
     }
-    if !status.agent.is(Agent::Claude) {
+    if !status.agent.is(ProgramKind::Claude) {
         let hint = format!("`hopty status {name}` shows what it runs");
         return Err(VerbError::new(4, "it does not run Claude, so it has no context window")
             .called(Code::Refused)

@@ -261,6 +261,9 @@ pub(super) struct HostControl {
 
 impl HostControl {
     /// Connects and greets. `limit` applies to each answer; `None`: no limit after the handshake.
+    ///
+    /// # Errors
+    /// When the host does not answer in time, has ended, or speaks another protocol.
     pub fn connect(paths: &Paths, name: &SessionName, limit: Option<Duration>) -> Result<Self, VerbError> {
         let unreachable = |e: &std::io::Error| unanswered(paths, name, e);
         let socket = dial(paths, name, limit.unwrap_or(CONNECT)).map_err(|e| unreachable(&e))?;
@@ -285,6 +288,10 @@ impl HostControl {
         self.limit = Some(limit);
     }
 
+    /// Waits for an answer, as long as [`HostControl::limit`] allows.
+    ///
+    /// # Errors
+    /// When it does not arrive in time, the session ends, or the host refuses the request.
     pub fn answer<T: DeserializeOwned>(&mut self) -> Result<T, VerbError> {
         self.client.wait_until(within(self.limit));
         self.client.answer().map_err(|no| match no {
@@ -303,12 +310,19 @@ impl HostControl {
     }
 
     /// Sends a request and waits for its answer, whose type is in `ipc::answers`.
+    ///
+    /// # Errors
+    /// As [`HostControl::answer`].
     pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, VerbError> {
         self.client.wait_until(within(self.limit.or(Some(CONNECT))));
         self.client.request(request);
         self.answer()
     }
 
+    /// Asks for the session object.
+    ///
+    /// # Errors
+    /// As [`HostControl::answer`], and when it cannot be read.
     pub fn status(&mut self) -> Result<SessionStatus, VerbError> {
         let object = self.ask(&Request::Status)?;
         SessionStatus::from_json(object)

@@ -5,11 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::control::paths;
 use super::error::{VerbError, broken_page};
-use super::table::wants_colors;
 use crate::core::process_change::Signal;
 use crate::dashboard::paint::ColorOutput;
 use crate::dashboard::{self, DashEnd};
-use crate::tty::can_draw;
+use crate::tty::{can_draw, wants_colors};
 
 const HINT: &str = "the sessions keep running; `hopty ls` lists them";
 

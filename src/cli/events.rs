@@ -16,7 +16,7 @@ use super::status::status_of;
 use crate::core::journal::{decisions, last_explained, last_session, session_begins};
 use crate::core::status_types::ExitKind;
 use crate::core::supervisor::action::Decision;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::core::text::visible::escaped;
 use crate::core::time::WallTime;
 use crate::fs::watch::{POLL_MS, Watcher};

@@ -19,7 +19,7 @@ use crate::core::ids::{Label, SessionName};
 use crate::core::input::plain_keys::PlainKey;
 use crate::core::process_change::Signal;
 use crate::core::status_types::{ExitKind, Rfc3339, SessionStatus};
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::core::text::column_fit::ColumnRank;
 use crate::core::text::ellipsis::{begin_of, session_name_cols};
 use crate::core::text::nearest_word::nearest_word;
@@ -658,7 +658,7 @@ mod tests {
     #[test]
     fn a_template_calls_a_state_as_the_table_does() {
         let mut plain = session("p", SessionState::Unknown, None, None);
-        plain.agent = crate::core::supervisor::Agent::Plain.into();
+        plain.agent = crate::core::supervisor::ProgramKind::Plain.into();
         assert_eq!(Template::read("{name} {state}").unwrap().line(&plain), "p running");
         assert_eq!(state(&plain), "running");
     }

@@ -102,7 +102,7 @@ const FILES: [(&str, &str); 4] = [
 const VARIABLES: [(&str, &str); 4] = [
     ("HOPTY_SECTION_KEY", "A key of the configuration, such as HOPTY_RESTART_MODE=ask."),
     ("HOPTY_SESSION", "Set in a session: its name, which verbs use by default."),
-    ("NO_COLOR", "If set, `ls` and `dash` use no colours."),
+    ("NO_COLOR", "If set, hopty uses no colours."),
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "Replace ~/.config and ~/.local/state."),
 ];
 

@@ -12,7 +12,7 @@ use crate::core::claude::version_features::ClaudeFeatures;
 use crate::core::handoff::manifest_entry::IndexEntry;
 use crate::core::handoff::sections::Section;
 use crate::core::ids::{Channel, SessionName};
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::text::safe_text::{cut_chars, safe_line};
 use crate::fs::paths::Paths;
 use crate::fs::store::{HandoffScope, Store};
@@ -23,9 +23,9 @@ use crate::sys::process::is_alive;
 /// The longest goal, in characters.
 const GOAL_CAP: usize = 60;
 
-/// What a person should know before Claude draws, a line each: problems of the store, which would otherwise
-/// show up in a hand-over in the middle of the work, and handoffs that wait in this directory's channel for
-/// its project. It delays nobody. That no hand-over is possible was printed before.
+/// Notices for a person before Claude draws, one per line: problems of the store, which would otherwise
+/// appear during a hand-over, and handoffs that wait in this directory's channel for its project. It never
+/// delays the start. That no hand-over is possible was printed before.
 pub(super) fn at_start(paths: &Paths, offers: &ClaudeFeatures) -> Vec<String> {
     let Ok(dir) = std::env::current_dir() else { return Vec::new() };
     let wrong = wrong(paths, &dir).filter(|_| offers.no_handover.is_none()).map(|why| {
@@ -120,7 +120,7 @@ pub(super) fn detached_sessions(paths: &Paths) -> Vec<SessionName> {
     };
     let mut found: Vec<_> = of_here
         .filter_map(status)
-        .filter(|(_, status)| status.agent.is(Agent::Claude) && status.clients.is_empty())
+        .filter(|(_, status)| status.agent.is(ProgramKind::Claude) && status.clients.is_empty())
         .collect();
     found.sort_by_key(|(_, status)| !needs_person(status));
     found.into_iter().map(|(name, _)| name).collect()
@@ -129,7 +129,7 @@ pub(super) fn detached_sessions(paths: &Paths) -> Vec<SessionName> {
 /// The handoff that waits when a session has ended. One that somebody made from a file meanwhile is not
 /// recommended.
 pub(super) fn at_end(paths: &Paths, name: &SessionName) -> Option<String> {
-    let session = ended(paths, name).filter(|session| session.agent.is(Agent::Claude))?;
+    let session = ended(paths, name).filter(|session| session.agent.is(ProgramKind::Claude))?;
     let dir = Path::new(&session.dir);
     let (store, entry) =
         waiting(paths, dir, Some(name)).filter(|(_, entry)| entry.hopty_session.as_ref() == Some(name))?;

@@ -7,14 +7,11 @@ use std::path::Path;
 use super::error::{VerbError, visible};
 use crate::core::archive::CleanupPeriod;
 use crate::core::config::{
-    Config, ConfigSource, File, FlagValue, Problem, ProblemKind, Resolved, Sources, resolve,
+    CONFIG_FILE_MAX, Config, ConfigSource, File, FlagValue, Problem, ProblemKind, Resolved, Sources, resolve,
 };
 use crate::fs::paths::Paths;
 use crate::fs::trusted_dirs;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
-
-/// The largest configuration file, in bytes.
-const MAX_FILE: u64 = 1 << 20;
 
 /// The hint for a mistake in it.
 pub(super) const HINT: &str =
@@ -39,7 +36,7 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
         // It may name a program to run, so your own file must not be writable by others. In a project that is
         // Claude's trust to decide.
         let closed = if user_path.as_deref() == Some(path) { OTHERS } else { 0 };
-        read(path, FileRule::configuration(MAX_FILE).closed_to(closed)).unwrap_or_else(|kind| {
+        read(path, FileRule::configuration(CONFIG_FILE_MAX as u64).closed_to(closed)).unwrap_or_else(|kind| {
             unreadable.push(Problem {
                 at: ConfigSource::File { path: path.display().to_string(), line: None },
                 kind,
@@ -128,8 +125,8 @@ pub(super) fn all_right(problems: &[Problem]) -> Result<(), VerbError> {
     })
 }
 
-/// A configuration file; `None` where there is none. A device, to which a link leads, is none either, and
-/// keeps nobody waiting. A pipe is refused: client and host each read the file, and a pipe can be read once.
+/// A configuration file; `None` if there is none. A link to a device counts as none, so that nothing waits
+/// for it. A pipe is refused: client and host each read the file, and a pipe can be read only once.
 fn read(path: &Path, rule: FileRule) -> Result<Option<String>, ProblemKind> {
     if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device()) {
         return Ok(None);
@@ -182,7 +179,7 @@ mod tests {
         std::fs::write(&file, "[notify]\ncommand = [\"x\"]\n").unwrap();
         for (mode, is_read) in [(0o600, true), (0o644, true), (0o664, true), (0o646, false), (0o666, false)] {
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
-            let found = read(&file, FileRule::configuration(MAX_FILE).closed_to(OTHERS));
+            let found = read(&file, FileRule::configuration(CONFIG_FILE_MAX as u64).closed_to(OTHERS));
             assert_eq!(found.is_ok(), is_read, "{mode:o}: {found:?}");
         }
     }

@@ -4,33 +4,29 @@ use std::io::IsTerminal;
 
 use serde_json::json;
 
+use super::args::RestartOptions;
 use super::control::{ANSWER, HostControl, Rule, live_session, paths};
 use super::error::{VerbError, note, say, say_wrapped, visible};
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
-use crate::core::supervisor::Agent;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::ProgramKind;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::fs::paths::Paths;
 use crate::ipc::answers::{AcceptAnswer, RestartAnswer};
 use crate::ipc::message::Request;
 use crate::sys::clock::local;
 
-pub(super) fn restart(
-    given: Option<&str>,
-    now: bool,
-    no_handoff: bool,
-    wait: bool,
-    as_json: bool,
-) -> Result<u8, VerbError> {
+pub(super) fn restart(options: &RestartOptions) -> Result<u8, VerbError> {
+    let &RestartOptions { now, no_handoff, wait, json: as_json, .. } = options;
     let paths = paths()?;
-    let name = live_session(&paths, given, Rule::Any)?;
+    let name = live_session(&paths, options.name.as_deref(), Rule::Any)?;
     let mut control = HostControl::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
     // Only for people: a script expects neither an answer nor an error, and it must not tempt Claude to cut
     // its own turn short.
     let told = !now && !as_json && std::io::stderr().is_terminal();
     let status = if as_json { None } else { Some(control.status()?) };
     let held = status.as_ref().filter(|_| told).and_then(delay_reason);
-    let is_plain = status.is_some_and(|status| status.agent.is(Agent::Plain));
+    let is_plain = status.is_some_and(|status| status.agent.is(ProgramKind::Plain));
     let accepted: AcceptAnswer = control.ask(&Request::Restart { now, no_handoff, wait })?;
     if as_json {
         say(format_args!("{}", json!(accepted)))?;
@@ -62,7 +58,7 @@ pub(super) fn restart(
 /// What delays a restart, for a person.
 fn delay_reason(session: &SessionStatus) -> Option<String> {
     match (session.state.known(), session.blocked_on(local)) {
-        _ if session.agent.is(Agent::Plain) => None,
+        _ if session.agent.is(ProgramKind::Plain) => None,
         (Some(SessionState::Blocked), Some(what)) => Some(format!("it is blocked on {}", visible(&what))),
         (Some(SessionState::Busy), _) => Some("it is busy".to_owned()),
         _ => None,

@@ -18,8 +18,8 @@ use crate::core::claude::permission::PermissionMode;
 use crate::core::config::DurationMs;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::{ExitKind, SessionStatus};
-use crate::core::supervisor::Agent;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::ProgramKind;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::core::text::shell_word::shell_word;
 use crate::fs::archive::ArchiveStore;
 use crate::fs::conversations::{Summaries, TranscriptFile};
@@ -205,7 +205,7 @@ pub(super) fn about(status: &SessionStatus) -> Option<String> {
 pub(super) fn died_with_machine(status: &SessionStatus) -> bool {
     let lost = status.exit.as_ref().is_some_and(|exit| exit.kind.is(ExitKind::Lost));
     let died = lost || status.machine.shutdown;
-    session::is_of_another_boot(status) && status.agent.is(Agent::Claude) && died
+    session::is_of_another_boot(status) && status.agent.is(ProgramKind::Claude) && died
 }
 
 /// How a person continues an ended session, if Claude can. A killed one keeps its name, options and labels.
@@ -283,7 +283,7 @@ fn transcript_elsewhere(paths: &Paths, last: &SessionStatus) -> Option<String> {
 pub(super) fn can_resume(paths: &Paths, name: &SessionName) -> bool {
     !session::is_alive(&paths.session(name))
         && ended(paths, name).is_some_and(|last| {
-            let is_claude = last.agent.is(Agent::Claude);
+            let is_claude = last.agent.is(ProgramKind::Claude);
             is_claude && session::resumable(&last).is_some() && Path::new(&last.dir).is_dir()
         })
 }
@@ -361,7 +361,7 @@ fn with_obstacles(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Ve
     let judge = |(name, status): (SessionName, SessionStatus)| {
         let conversation = session::resumable(&status).cloned();
         let problem = match &conversation {
-            _ if !status.agent.is(Agent::Claude) => Some("hopty can only resume Claude".to_owned()),
+            _ if !status.agent.is(ProgramKind::Claude) => Some("hopty can only resume Claude".to_owned()),
             None => Some(transcript_elsewhere(paths, &status).unwrap_or_else(|| {
                 "it has no conversation to resume: no prompt was submitted, or the transcript was deleted"
                     .to_owned()

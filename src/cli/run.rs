@@ -12,7 +12,7 @@ use super::args::RunOptions;
 use super::control::{invalid_name, paths};
 use super::conversations::before_cleanup;
 use super::error::{VerbError, YesNo, ask_person, ask_yes_no, note, say, visible};
-use super::kept_options::KeptOptions;
+use super::handoff_options::HandoffOptions;
 use super::rename::bad_label;
 use super::restore::{self, DeadSession};
 use super::{attach_session, conversation_in_use, join_session, notice, read_config, screen, version};
@@ -25,7 +25,7 @@ use crate::core::claude::version_features::{ClaudeFeatures, HooksOff, offers};
 use crate::core::config::{Archive, Config, ConfigSource, FlagValue, Problem, ProblemKind};
 use crate::core::ids::{HandoffId, SessionName, change_labels};
 use crate::core::inherited_state::{ErrorOutput, SignalState};
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::terminal::{Ahead, Size};
 use crate::fs::free_space;
 use crate::fs::paths::Paths;
@@ -59,7 +59,7 @@ impl Start {
             numbered: true,
             title: None,
             labels: BTreeSet::new(),
-            agent: Agent::Claude,
+            agent: ProgramKind::Claude,
             program: PathBuf::new(),
             called: "claude".to_owned(),
             version: None,
@@ -111,7 +111,7 @@ impl Start {
 
     /// Says why, and replaces hopty with the program; returns only if that fails.
     fn exec_with_notice(&self, why: &dyn std::fmt::Display, signals: Option<SignalState>) -> VerbError {
-        let called = if self.launch.agent == Agent::Claude { "Claude" } else { &self.launch.called };
+        let called = if self.launch.agent == ProgramKind::Claude { "Claude" } else { &self.launch.called };
         note(format_args!("hopty: {}; running {called} without hopty", visible(&why.to_string())));
         self.exec_program(signals)
     }
@@ -123,7 +123,7 @@ impl Start {
         let mut command = Command::new(program);
         command.args(&self.args);
         let hint = match agent {
-            Agent::Claude => {
+            ProgramKind::Claude => {
                 if let (true, Ok(depth)) = (
                     find_claude::may_lead_back(program),
                     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()),
@@ -132,7 +132,7 @@ impl Start {
                 }
                 "check its permissions and its interpreter, or reinstall Claude"
             }
-            Agent::Plain => {
+            ProgramKind::Plain => {
                 command.arg0(called);
                 "check its permissions and its interpreter"
             }
@@ -247,15 +247,15 @@ fn start_claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8
     }
     let own = OwnArgs::of(&given);
     let here = std::env::current_dir().unwrap_or_default();
-    let kept = KeptOptions::of(&start.paths, &start.launch.handoff, &own, &here);
-    if !kept.args.is_empty() {
-        start.announce(format!("as in the conversation before: {}", kept.args.join(" ")));
+    let options_before = HandoffOptions::of(&start.paths, &start.launch.handoff, &own, &here);
+    if !options_before.args.is_empty() {
+        start.announce(format!("as in the conversation before: {}", options_before.args.join(" ")));
     }
-    start.args.splice(..0, kept.args.into_iter().map(OsString::from));
+    start.args.splice(..0, options_before.args.into_iter().map(OsString::from));
     let launch = &mut start.launch;
     // A resumed conversation keeps its name, unless the person gives it another.
     let asked = (!launch.numbered && !own.picks_conversation).then(|| launch.name.to_string());
-    launch.title = own.name.clone().or(asked).filter(|title| !title.is_empty()).or(kept.title);
+    launch.title = own.name.clone().or(asked).filter(|title| !title.is_empty()).or(options_before.title);
     launch.version = find_claude::version_on_disk(&launch.program);
     let hooks_off = hooks_off(&start.paths, &launch.config, &words(&start.args).unwrap_or_default());
     launch.offers = offers(launch.version.as_deref(), hooks_off);
@@ -365,7 +365,7 @@ fn session_of_before(start: &mut Start, own: &OwnArgs) -> Result<Option<SessionO
     Ok(None)
 }
 
-/// Why no session can be kept.
+/// Why no session can be options_before.
 fn no_session_dir(paths: &Paths) -> Option<String> {
     if !paths.is_known() {
         return Some("HOME is not set to an absolute path".to_owned());
@@ -466,7 +466,7 @@ pub(super) fn program(
     }
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
         .map_err(|e| VerbError::new(125, e.to_string()).hint("hopty keeps starting itself"))?;
-    launch.agent = Agent::Plain;
+    launch.agent = ProgramKind::Plain;
     launch.called = called.to_string_lossy().into_owned();
     launch.program = in_path(&called).ok_or_else(|| {
         VerbError::new(127, "no such program").about(&launch.called).hint("check the name and PATH")
@@ -536,8 +536,8 @@ impl Drop for ArchiveAtEnd {
     }
 }
 
-/// Reports that a detached Claude rejected an option or its value, which nobody sees. Without such an option
-/// it does not wait.
+/// Reports that a detached Claude rejected an option or its value, which otherwise no person would see.
+/// Without such an option it does not wait.
 fn check_refusal(paths: &Paths, name: &SessionName, args: &[OsString]) -> Result<(), VerbError> {
     let args = words(args).unwrap_or_default();
     let may_be_refused = |piece: &ArgPiece| match piece {
@@ -620,10 +620,10 @@ fn launch_in_host(mut start: Start, host: Forked) -> Result<u8, VerbError> {
         StartReport::Failed { code, message, hint } => return Err(VerbError::new(code, message).hint(hint)),
     };
     let Start { paths, launch, args } = start;
-    let archives = launch.agent == Agent::Claude && launch.unplaced.is_none();
+    let archives = launch.agent == ProgramKind::Claude && launch.unplaced.is_none();
     let archive = archives.then(|| ArchiveAtEnd { paths: paths.clone(), config: launch.config.archive });
     if launch.detached {
-        if launch.agent == Agent::Claude {
+        if launch.agent == ProgramKind::Claude {
             check_refusal(&paths, &name, &args)?;
         }
         // If nobody reads the name, the session still runs.

@@ -17,9 +17,9 @@ use crate::core::ids::{ConversationId, SessionName};
 use crate::core::input::key_names::{self, CursorKeys};
 use crate::core::screen_mark::ScreenMark;
 use crate::core::status_types::OpenWord;
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::action::SendResult;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::ipc::answers::{SendAnswer, WaitAnswer};
 use crate::ipc::message::{Code, Request, RequestError, SEND_MAX, Send};
 
@@ -180,7 +180,7 @@ fn note_unproven(control: &mut HostControl, name: &SessionName, done: &SendAnswe
     if is_proven(done) {
         return;
     }
-    if control.status().is_ok_and(|status| status.agent.is(Agent::Plain)) {
+    if control.status().is_ok_and(|status| status.agent.is(ProgramKind::Plain)) {
         note(format_args!("hopty: {name}: it does not run Claude, so nothing proves that it took the text"));
     }
     note(format_args!("hint: `hopty screen {name}` shows what became of it"));

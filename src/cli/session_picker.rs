@@ -6,17 +6,16 @@ use std::io;
 use unicode_width::UnicodeWidthStr;
 
 use super::list;
-use super::table::{self, wants_colors};
+use super::table::{self, BOLD, DIM};
 use crate::core::ids::SessionName;
 use crate::core::input::plain_keys::PlainKey;
 use crate::core::status_types::SessionStatus;
 use crate::core::text::ellipsis::begin_of;
-use crate::dashboard;
-use crate::tty::full_screen;
+use crate::tty::full_screen::{self, BEGIN_WITH_MOUSE, UNDO_WITH_MOUSE};
 use crate::tty::full_screen_page::FullScreenPage;
+use crate::tty::wants_colors;
 
-const BOLD: u8 = 1;
-const DIM: u8 = 2;
+/// SGR parameter.
 const REVERSED: u8 = 7;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -34,7 +33,7 @@ pub(super) enum PickerEnd {
 /// When the terminal is gone.
 pub(super) fn pick(sessions: Vec<SessionStatus>, here: usize) -> io::Result<PickerEnd> {
     let mut picker = SessionPicker::new(sessions, here);
-    let mut page = FullScreenPage::open(dashboard::BEGIN, dashboard::UNDO)?;
+    let mut page = FullScreenPage::open(BEGIN_WITH_MOUSE, UNDO_WITH_MOUSE)?;
     loop {
         let (cols, rows) = full_screen::size();
         let shown = picker.lines(usize::from(cols), usize::from(rows), wants_colors());
@@ -200,7 +199,7 @@ fn sgr(number: u8, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::supervisor::state::SessionState;
+    use crate::core::supervisor::reported_state::SessionState;
     use crate::screen::Screen;
     use crate::tty::full_screen_page::whole_page;
 

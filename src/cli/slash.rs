@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::control::{Rule, dir_of, live_session, outer_session, paths};
-use super::conversation::{ConversationTarget, find_target};
 use super::error::{VerbError, say};
+use super::target_conversation::{ConversationTarget, find_target};
 use crate::core::claude::line_context::LineContext;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::compat::MemoryLayout;

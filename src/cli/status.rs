@@ -16,7 +16,7 @@ use crate::core::status_types::{
 };
 use crate::core::supervisor::limit_and_error_wait::LimitKind;
 use crate::core::supervisor::phase::EndCause;
-use crate::core::supervisor::state::{SessionState, StateSource};
+use crate::core::supervisor::reported_state::{SessionState, StateSource};
 use crate::core::text::shell_word::shell_line;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;

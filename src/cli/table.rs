@@ -9,12 +9,18 @@ use unicode_width::UnicodeWidthStr;
 use super::error::say;
 use crate::core::text::column_fit::{ColumnNeed, ColumnRank, fit_columns};
 use crate::core::text::ellipsis::{begin_of, end_of_path};
-use crate::tty::{can_draw, raw};
+use crate::tty::{can_draw, raw, wants_colors};
 
 /// The least width of a row's last cell, in columns; for less, another column is dropped.
 pub(super) const LAST_CELL_LEAST: usize = 14;
 /// The same when no other column can be dropped; below it the terminal wraps the row.
 const LAST_CELL_CRAMPED: usize = 5;
+
+/// SGR parameters.
+pub(in crate::cli) const BOLD: u8 = 1;
+pub(in crate::cli) const DIM: u8 = 2;
+pub(in crate::cli) const GREEN: u8 = 32;
+pub(in crate::cli) const CYAN: u8 = 36;
 
 /// The properties of standard output.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,11 +39,6 @@ impl TableStyle {
         let cols = raw::columns(std::io::stdout());
         TableStyle { cols, colors: can_draw() && wants_colors() }
     }
-}
-
-/// Whether `NO_COLOR` is not set; an empty value counts as not set (no-color.org).
-pub(super) fn wants_colors() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Wraps a text in an SGR sequence if colours are wanted.

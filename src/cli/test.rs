@@ -29,7 +29,7 @@ use crate::testing::snapshot::{
 use crate::testing::stress::SeededChoices;
 use crate::testing::tape_player::{PlayOptions, SnapshotUse};
 use crate::testing::test_pause::PauseRule;
-use crate::tty::raw;
+use crate::tty::{raw, wants_colors};
 
 #[derive(Clone, Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -249,8 +249,8 @@ fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, VerbError> {
         return Ok(0);
     }
     if args.review {
-        let colors = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let result = review_terminal::run(&pending, colors).map_err(|error| failed_of(&error.to_string()))?;
+        let result =
+            review_terminal::run(&pending, wants_colors()).map_err(|error| failed_of(&error.to_string()))?;
         note(format_args!(
             "hopty: {} accepted, {} rejected, {} left",
             result.accepted, result.rejected, result.left

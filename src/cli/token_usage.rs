@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::control::{HostControl, paths};
-use super::conversations::{all_kept_sources, one_line, short};
+use super::conversations::{all_kept_sources, one_line, token_count};
 use super::error::{VerbError, note, say, stdout, visible};
 use super::list::PATIENCE;
-use super::table::{self, TableStyle};
+use super::table::{self, BOLD, CYAN, TableStyle};
 use crate::core::ids::ConversationId;
 use crate::core::text::ellipsis::{begin_of, end_of_path};
 use crate::core::token_usage::{
@@ -32,9 +32,6 @@ const DAYS: u64 = 30;
 const BAR_LEAST: usize = 8;
 /// The widest chart, in columns.
 const BAR_MOST: usize = 40;
-/// SGR parameters.
-const BOLD: u8 = 1;
-const CYAN: u8 = 36;
 
 impl ValueEnum for UsageGroup {
     fn value_variants<'a>() -> &'a [Self] {
@@ -204,7 +201,7 @@ fn note_incomplete(report: &UsageReport, period: &UsagePeriod<'_>) {
     let unknown = report.total.tokens_without_cost;
     if unknown > 0 {
         let sign = if report.total.usd > 0.0 { " (marked +)" } else { "" };
-        note(format_args!("Claude reported no cost for {} of these tokens{sign}", short(unknown)));
+        note(format_args!("Claude reported no cost for {} of these tokens{sign}", token_count(unknown)));
     }
 }
 
@@ -276,11 +273,15 @@ struct UsageColumn {
 
 const COLUMNS: [UsageColumn; 9] = [
     UsageColumn { heading: "COST", from_width: 0, text: |sums| sums.figures().cost_text() },
-    UsageColumn { heading: "TOKENS", from_width: 0, text: |sums| short(sums.tokens.all()) },
-    UsageColumn { heading: "INPUT", from_width: 110, text: |sums| short(sums.tokens.input) },
-    UsageColumn { heading: "OUTPUT", from_width: 90, text: |sums| short(sums.tokens.output) },
-    UsageColumn { heading: "CACHE-WR", from_width: 110, text: |sums| short(sums.tokens.cache_creation) },
-    UsageColumn { heading: "CACHE-RD", from_width: 110, text: |sums| short(sums.tokens.cache_read) },
+    UsageColumn { heading: "TOKENS", from_width: 0, text: |sums| token_count(sums.tokens.all()) },
+    UsageColumn { heading: "INPUT", from_width: 110, text: |sums| token_count(sums.tokens.input) },
+    UsageColumn { heading: "OUTPUT", from_width: 90, text: |sums| token_count(sums.tokens.output) },
+    UsageColumn {
+        heading: "CACHE-WR",
+        from_width: 110,
+        text: |sums| token_count(sums.tokens.cache_creation),
+    },
+    UsageColumn { heading: "CACHE-RD", from_width: 110, text: |sums| token_count(sums.tokens.cache_read) },
     UsageColumn { heading: "TIME", from_width: 60, text: |sums| work_time(sums.work_ms) },
     UsageColumn { heading: "CONV", from_width: 70, text: |sums| sums.conversations.to_string() },
     UsageColumn { heading: "HANDOVERS", from_width: 76, text: |sums| sums.handovers.to_string() },

@@ -11,8 +11,8 @@ use super::prose::fit;
 use super::{
     ask, attach_session, back, backup, channel, check, completions, context, conversations, dash, demo,
     detach_and_stop, events, handoff, hook, list, man, play, record, remove, rename, replay, restart,
-    restore, run, screen, send, slash, status, statusline, systemd_unit, test, token_usage, unknown_verb,
-    usage, version, wait,
+    restore, run, screen, send, setup, slash, status, statusline, test, token_usage, unknown_verb,
+    usage_error, version, wait,
 };
 use crate::client::start::Forked;
 use crate::core::ids::SessionName;
@@ -80,10 +80,12 @@ fn hopty_verb(args: &[OsString]) -> u8 {
         default_sigpipe();
         None
     };
-    let asked = || usage::asked(args.iter().filter_map(|arg| arg.to_str()));
+    let asked = || usage_error::asked(args.iter().filter_map(|arg| arg.to_str()));
     let cli = match Cli::read(args) {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() => return usage::misused(&error, &asked()).print(&asked(), json),
+        Err(error) if error.use_stderr() => {
+            return usage_error::misused(&error, &asked()).print(&asked(), json);
+        }
         Err(help) => {
             default_sigpipe();
             return help.print().map_or_else(|error| VerbError::from(error).print(&asked(), false), |()| 0);
@@ -127,9 +129,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, VerbErr
         Verb::Back { name, now, json } => back::back(name.as_deref(), now, json),
         Verb::Label { name, changes, json } => rename::label(&name, &changes, json),
         Verb::Rename { words, json } => rename::rename(&words, json),
-        Verb::Restart { name, now, no_handoff, wait, json } => {
-            restart::restart(name.as_deref(), now, no_handoff, wait, json)
-        }
+        Verb::Restart(options) => restart::restart(&options),
         Verb::Stop { names, kill, json, .. } => detach_and_stop::stop(&names, kill, json),
         Verb::Send(options) => send::send(&options),
         Verb::Ask(options) => ask::ask(options),
@@ -174,8 +174,8 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, VerbErr
         }
         Verb::Rm { names, .. } => remove::remove(&names),
         Verb::Prune { older, dry_run } => remove::prune(older, dry_run),
-        Verb::Setup { yes } => systemd_unit::setup(yes),
-        Verb::Unsetup => systemd_unit::unsetup(),
+        Verb::Setup { yes } => setup::setup(yes),
+        Verb::Unsetup => setup::unsetup(),
         Verb::Version { json } => version::version(json),
     }
 }

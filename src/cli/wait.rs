@@ -25,7 +25,7 @@ use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::screen_mark::{BadScreenMark, ScreenMark};
 use crate::core::status_types::SessionStatus;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::answers::WatchAnswer;

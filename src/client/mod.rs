@@ -3,10 +3,10 @@
 
 mod attach_outcome;
 mod deferred_notices;
-mod pause;
 mod raw_terminal;
 mod relay_output;
 pub mod start;
+mod suspension;
 mod terminal_client;
 mod typeahead;
 

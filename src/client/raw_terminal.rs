@@ -4,7 +4,7 @@ use std::io;
 
 use nix::libc;
 
-use super::pause::CAUGHT;
+use super::suspension::CAUGHT;
 use super::typeahead;
 use crate::core::terminal::{Ahead, Modes};
 use crate::sys::signals::{self, Signals};

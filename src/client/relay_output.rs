@@ -13,6 +13,7 @@ use nix::libc;
 
 use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{Interest, wait_for};
+use crate::sys::signals::END_SIGNALS;
 use crate::tty::raw;
 
 /// Bytes waiting for the terminal above which the host's frames are not read, so that the program has to
@@ -23,14 +24,12 @@ const HIGH: usize = 1 << 18;
 /// long for a client that has died.
 const STUCK_MS: u64 = 200;
 
-/// The signals that end this process once only output keeps it alive.
-const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
-
 /// The terminal on standard output, for writing.
 #[derive(Debug, Default)]
 pub(super) struct TerminalOutput {
     own: Option<File>,
-    told: Option<i32>,
+    /// The signal that told this process to end.
+    end_signal: Option<i32>,
     waiting: OutBuf,
 }
 
@@ -70,13 +69,13 @@ impl TerminalOutput {
     /// This signal ends the program, and then this process. From here on the host's frames are read however
     /// much output waits: the next may only say that the host is gone.
     pub fn must_end(&mut self, signal: i32) {
-        self.told = Some(signal);
+        self.end_signal = Some(signal);
     }
 
     /// The host is gone and the terminal takes nothing: writes `last` if that changes at once, and ends this
     /// process by the signal.
     pub fn end(&mut self, signal: i32, last: &[u8]) {
-        raw::end_by(&ENDS);
+        raw::end_by(&END_SIGNALS);
         if let Some(file) = &self.own {
             self.waiting.push(last);
             while !self.waiting.is_empty() && wait_for(file, Interest::Write, STUCK_MS).unwrap_or(false) {
@@ -91,8 +90,8 @@ impl TerminalOutput {
     /// Writes everything, however long that takes, before this process exits; a signal ends the wait. One
     /// that has already arrived is obeyed as soon as the terminal takes nothing.
     pub fn finish(&mut self) {
-        raw::end_by(&ENDS);
-        if let Some(signal) = self.told
+        raw::end_by(&END_SIGNALS);
+        if let Some(signal) = self.end_signal
             && !wait_for(&io::stdout(), Interest::Write, STUCK_MS).unwrap_or(true)
         {
             raise(signal);
@@ -112,9 +111,9 @@ impl TerminalOutput {
         self.own.as_ref().filter(|_| !self.waiting.is_empty()).map(AsFd::as_fd)
     }
 
-    /// Whether so much waits that no more should be read.
+    /// Whether too much waits for more to be read.
     pub fn is_full(&self) -> bool {
-        self.waiting.len() > if self.told.is_some() { HIGH << 4 } else { HIGH }
+        self.waiting.len() > if self.end_signal.is_some() { HIGH << 4 } else { HIGH }
     }
 }
 

@@ -42,7 +42,8 @@ pub struct Forked {
 impl Forked {
     /// Forks the host, in which this does not return. Call it only while this process has one thread.
     ///
-    /// Fails when there can be no more processes or descriptors, or a sandbox refuses what a socket needs.
+    /// # Errors
+    /// When there can be no more processes or descriptors, or a sandbox refuses what a socket needs.
     pub fn new() -> io::Result<Self> {
         let (socket, hosts) = UnixStream::pair()?;
         try_socket(&socket, &hosts)?;

@@ -64,7 +64,7 @@ pub(super) struct TerminalClient {
     typing_waits: bool,
     /// SIGCONT arrived before this process had stopped: do not stop.
     pub continued: bool,
-    /// What is typed and which signals arrive is not passed on.
+    /// Typed keys and signals are not passed on.
     pub read_only: bool,
     /// A signal that ends programs was passed on, or makes this client leave.
     pub must_end: bool,

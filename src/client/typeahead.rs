@@ -1,4 +1,4 @@
-//! What a person typed before the program could read it.
+//! Typeahead: what a person typed before the program could read it.
 //!
 //! The terminal has echoed it and keeps it until it is read. The new program gets it as it would from this
 //! terminal: line by line, as far as there are lines.
@@ -12,11 +12,11 @@ use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::tty::modes;
 
-/// The most that a terminal keeps, in bytes (Linux: 4096).
-const HELD: usize = 1 << 16;
+/// The most reads: more than a terminal keeps lines (Linux keeps 4096 bytes).
+const READS_MAX: usize = 1 << 16;
 
-/// What single reads return while the terminal edits lines: each is a line, or what an end-of-file key cut
-/// off, which may be empty. Empty if the terminal does not edit lines.
+/// The results of single reads while the terminal edits lines: each is a line, or the part before an
+/// end-of-file key, which may be empty. Empty if the terminal does not edit lines.
 pub(super) fn reads() -> Vec<Vec<u8>> {
     let stdin = io::stdin();
     let mut reads = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn reads() -> Vec<Vec<u8>> {
         return reads;
     }
     let mut buf = [0; 4096];
-    while reads.len() < HELD {
+    while reads.len() < READS_MAX {
         let mut set = PollSet::default();
         set.add((), stdin.as_fd(), Interest::Read);
         let waits =

@@ -7,7 +7,7 @@ use super::status_types::SessionStatus;
 use super::supervisor::action::{Decision, DecisionKind, RestartBy};
 use super::supervisor::handover_step::HandoverStep;
 use super::supervisor::next_handover::HandoverWhen;
-use super::supervisor::state::SessionState;
+use super::supervisor::reported_state::SessionState;
 use super::time::{WallTime, age};
 
 /// How long a session must be idle before that comes first, in ms.

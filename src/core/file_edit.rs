@@ -14,6 +14,7 @@ pub struct FileFacts {
     pub written: WallTime,
 }
 
+/// The files of a project, as the code that plans edits sees them.
 pub trait FileView {
     /// The text of a file of this user, at most 1 MiB; empty without a file.
     ///

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::supervisor::action::{Action, Decision};
 use super::supervisor::event::Event;
-use super::supervisor::{Agent, CORE, Policy, Supervisor, recorded_state};
+use super::supervisor::{CORE, Policy, ProgramKind, Supervisor, recorded_state};
 use super::time::{Stamp, WallTime};
 use crate::core::text::safe_text::{cut_chars, safe_line};
 
@@ -150,7 +150,7 @@ pub struct JournalLine {
 struct OpenLine {
     core: u32,
     #[serde(default = "claude")]
-    agent: Agent,
+    agent: ProgramKind,
     #[serde(default = "with_hooks")]
     hooks: bool,
     #[serde(default)]
@@ -201,8 +201,8 @@ fn with_constants<'de, D: serde::Deserializer<'de>>(from: D) -> Result<super::co
     serde_json::from_value(value).map_err(D::Error::custom)
 }
 
-fn claude() -> Agent {
-    Agent::Claude
+fn claude() -> ProgramKind {
+    ProgramKind::Claude
 }
 
 fn with_hooks() -> bool {

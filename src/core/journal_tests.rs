@@ -4,7 +4,7 @@ use super::journal::*;
 use crate::core::config::Config;
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::event::{AttachKind, Event};
-use crate::core::supervisor::{Agent, Policy};
+use crate::core::supervisor::{Policy, ProgramKind};
 use crate::core::time::{Stamp, WallTime};
 
 const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
@@ -35,7 +35,7 @@ fn events() -> Vec<Event> {
 
 fn policy() -> Policy {
     Policy {
-        agent: Agent::Claude,
+        agent: ProgramKind::Claude,
         hooks: true,
         notes: true,
         submit_when_idle: false,

@@ -1,6 +1,6 @@
 //! Decisions without I/O: no clock, no environment, no globals.
 //!
-//! These modules get time, ids and file contents as arguments, and return what is to be done. So all of
+//! These modules get time, ids and file contents as arguments, and return the actions to perform. So all of
 //! hopty's decisions can be tested without a terminal, and a journal of events replays to the same actions.
 
 pub mod archive;
@@ -26,7 +26,7 @@ pub mod io_words;
 pub mod journal;
 #[cfg(test)]
 mod journal_tests;
-pub mod notify;
+pub mod notification_queue;
 pub mod package;
 pub mod pattern_error;
 pub mod process_change;

@@ -14,28 +14,33 @@ use serde_json::{Map, Value, json};
 use super::context_level::{Level, WindowFrom};
 use super::context_usage::TokensFrom;
 use super::ids::{ConversationId, HandoffId};
-use super::supervisor::Agent;
+use super::supervisor::ProgramKind;
 use super::supervisor::limit_and_error_wait::LimitKind;
 use super::supervisor::next_handover::HandoverWhen;
 use super::supervisor::phase::EndCause;
-use super::supervisor::state::{SessionState, StateSource};
+use super::supervisor::reported_state::{SessionState, StateSource};
 use super::time::WallTime;
 use crate::core::text::shell_word::shell_line;
 
 /// Why a session can neither be resumed nor handed over.
 pub const LAST_TURN_UNWRITTEN: &str = "Claude's last turn is not in its transcript";
 
+/// The session object: `hopty status --json`, `hopty ls --json` and the session's file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionStatus {
     pub name: String,
     pub labels: Vec<String>,
+    /// The directory in which the program works.
     pub dir: String,
-    pub agent: OpenWord<Agent>,
+    /// What kind of program runs.
+    pub agent: OpenWord<ProgramKind>,
     /// With secrets replaced.
     pub command: Vec<String>,
     pub state: OpenWord<SessionState>,
+    /// When the state began.
     pub state_since: Option<Rfc3339>,
+    /// What shows the state: a hook, Claude's sessions file, the window title or the screen.
     pub state_from: OpenWord<StateSource>,
     /// What a blocked session waits for.
     pub waiting_for: Option<String>,
@@ -51,12 +56,15 @@ pub struct SessionStatus {
     pub phase: String,
     /// 0 before the first run.
     pub run: u32,
+    /// Restarts since the session began.
     pub restarts: u32,
     /// None when no program is running.
     pub pid: Option<i32>,
     pub host_pid: u32,
+    /// When the session began.
     pub started_at: Option<Rfc3339>,
     pub machine: MachineStatus,
+    /// The version of hopty that its host runs.
     pub version: String,
     /// If a file has it.
     pub claude_version: Option<String>,
@@ -272,7 +280,7 @@ impl SessionStatus {
     /// programs the command line.
     pub fn about(&self) -> Option<Cow<'_, str>> {
         let title = self.work.title.as_deref().filter(|title| *title != self.name);
-        let command = || self.agent.is(Agent::Plain).then(|| shell_line(&self.command)).map(Cow::from);
+        let command = || self.agent.is(ProgramKind::Plain).then(|| shell_line(&self.command)).map(Cow::from);
         title.or(self.work.prompt.as_deref()).map(Cow::from).or_else(command)
     }
 
@@ -302,7 +310,7 @@ impl SessionStatus {
 
     /// The state in one word for people: of a program other than Claude hopty only knows that it is running.
     pub fn state_word(&self) -> String {
-        let runs = self.agent.is(Agent::Plain) && self.is(SessionState::Unknown);
+        let runs = self.agent.is(ProgramKind::Plain) && self.is(SessionState::Unknown);
         if runs { "running".to_owned() } else { self.state.to_string() }
     }
 
@@ -454,7 +462,9 @@ mod tests {
     #[test]
     fn a_session_object_reads_and_writes_the_same() {
         let status = SessionStatus::from_json(example()).unwrap();
-        assert!(status.is(SessionState::Busy) && status.agent.is(Agent::Claude) && status.rest.is_empty());
+        assert!(
+            status.is(SessionState::Busy) && status.agent.is(ProgramKind::Claude) && status.rest.is_empty()
+        );
         assert_eq!(status.context.known_percent(), Some(82));
         assert_eq!(status.json(), example());
         let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();

@@ -22,22 +22,15 @@ use crate::fs::session;
 use crate::fs::watch::Watcher;
 use crate::sys::fault_injection;
 use crate::sys::poll::{Interest, PollSet};
-use crate::sys::signals::Signals;
-use crate::tty::full_screen::{self, FullScreen, SIGNALS};
+use crate::sys::signals::{END_SIGNALS, Signals};
+use crate::tty::full_screen::{self, BEGIN_WITH_MOUSE, FullScreen, SIGNALS, UNDO_WITH_MOUSE};
 use crate::tty::page_keys::PageKeys;
 
-/// Signals that end the dashboard.
-pub(super) const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
 /// How often the selected session's screen is requested, and changed journals are checked.
 const PREVIEW_INTERVAL: Duration = Duration::from_millis(250);
 /// How often all sessions are asked, including those whose journals do not change because they are
 /// unresponsive.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
-
-/// Alternate screen, no cursor, bracketed paste, mouse buttons and wheel.
-pub const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?1000h\x1b[?1006h\x1b[0m\x1b[2J";
-/// Undoes [`BEGIN`], and ends an update that a panic cut short.
-pub const UNDO: &[u8] = b"\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DashEnd {
@@ -52,7 +45,7 @@ pub enum DashEnd {
 /// When that is not a terminal, or is gone.
 pub fn run(paths: &Paths, colors: ColorOutput) -> io::Result<DashEnd> {
     let signals = Signals::catch(&SIGNALS)?;
-    let full_screen = FullScreen::enter(BEGIN, UNDO)?;
+    let full_screen = FullScreen::enter(BEGIN_WITH_MOUSE, UNDO_WITH_MOUSE)?;
     let size: fn() -> Size = terminal_size;
     let terminal = Terminal::new(Paint::new(io::stdout(), size, colors))?;
     let mut dashboard = Dashboard {
@@ -124,7 +117,7 @@ impl Dashboard<'_> {
             }
             if ready.contains(&ReadySource::Signals) {
                 for signal in self.signals.take() {
-                    if ENDS.contains(&signal) {
+                    if END_SIGNALS.contains(&signal) {
                         return Ok(DashEnd::Signal(signal));
                     }
                     if signal == libc::SIGCONT {
@@ -254,7 +247,9 @@ impl Dashboard<'_> {
             Some(DashAction::Suspend) => {
                 self.full_screen.stop()?;
                 // SIGCONT also arrives as a signal; it must be handled only once.
-                if let Some(signal) = self.signals.take().into_iter().find(|signal| ENDS.contains(signal)) {
+                if let Some(signal) =
+                    self.signals.take().into_iter().find(|signal| END_SIGNALS.contains(signal))
+                {
                     return Ok(Some(DashEnd::Signal(signal)));
                 }
                 self.resume()?;

@@ -251,6 +251,7 @@ impl DashState {
         }
     }
 
+    /// Handles a key. Returns what the loop must do.
     pub fn key(&mut self, key: PlainKey) -> Option<DashAction> {
         self.notice.clear();
         self.is_untouched = false;

@@ -19,7 +19,7 @@ use super::session_row::SessionRow;
 use crate::core::ids::SessionName;
 use crate::core::io_words::io_words;
 use crate::core::status_types::SessionStatus;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;

@@ -27,4 +27,4 @@ mod preview;
 mod run_verb;
 mod session_row;
 
-pub use dashboard_loop::{BEGIN, DashEnd, UNDO, run};
+pub use dashboard_loop::{DashEnd, run};

@@ -14,7 +14,7 @@ use super::session_row::clean;
 use crate::core::ids::SessionName;
 use crate::core::io_words::io_words;
 use crate::sys::poll::{Interest, PollSet};
-use crate::sys::signals::Signals;
+use crate::sys::signals::{END_SIGNALS, Signals};
 
 /// How much of a command's last words is read, in bytes.
 const WORDS_MAX: u64 = 16 * 1024;
@@ -59,9 +59,7 @@ pub fn attach(name: &SessionName, signals: &mut Signals) -> io::Result<AttachRet
         let ready = set.wait(None)?;
         let is_ready = |source| ready.iter().any(|(which, _)| *which == source);
         if is_ready(VerbSource::Signals) {
-            for signal in
-                signals.take().into_iter().filter(|signal| super::dashboard_loop::ENDS.contains(signal))
-            {
+            for signal in signals.take().into_iter().filter(|signal| END_SIGNALS.contains(signal)) {
                 told = Some(signal);
                 hang_up(&child);
             }

@@ -4,8 +4,8 @@
 use crate::core::context_level::Level;
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
-use crate::core::supervisor::Agent;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::ProgramKind;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::core::text::shell_word::shell_line;
 use crate::core::text::visible::is_hidden;
 use crate::core::time::WallTime;
@@ -74,7 +74,7 @@ impl SessionRow {
             clients: status.clients.len(),
             dir: below_home(&clean(&status.dir), home),
             branch: String::new(),
-            agent: (!status.agent.is_empty()).then(|| !status.agent.is(Agent::Plain)),
+            agent: (!status.agent.is_empty()).then(|| !status.agent.is(ProgramKind::Plain)),
             command: clean(&shell_line(&status.command)),
             about: clean(&status.about().unwrap_or_default()),
             labels: clean(&status.labels.join(",")),

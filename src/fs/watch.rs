@@ -12,7 +12,7 @@ pub const POLL_MS: u64 = 250;
 /// The same after a long time without changes, in ms: an unused host should sleep.
 pub const POLL_AT_REST_MS: u64 = 4000;
 
-/// How long to wait before the next poll after so many ms without changes.
+/// How long to wait before the next poll after this many ms without changes.
 pub fn pause(rest_ms: u64) -> u64 {
     (rest_ms / 8).clamp(POLL_MS, POLL_AT_REST_MS)
 }

@@ -95,7 +95,7 @@ fn wait(stdout: Fd<'_>, stderr: Fd<'_>, timeout: PollTimeout) -> io::Result<(boo
     Ok((stdout.is_some() && ready.next().unwrap_or(false), stderr.is_some() && ready.next().unwrap_or(false)))
 }
 
-/// Reaps the child. Kills its group first if it is to be cut off or does not end in time.
+/// Reaps the child. Kills its group first if `cut` is set or it does not end in time.
 fn end(child: &mut Child, until: Instant, cut: Option<KillReason>) -> Option<ExitStatus> {
     while cut.is_none() && Instant::now() < until {
         match child.try_wait() {

@@ -28,7 +28,7 @@ use crate::core::ids::Channel;
 use crate::core::journal::Recorder;
 use crate::core::status_types::MachineStatus;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::{Agent, Policy, RULES};
+use crate::core::supervisor::{Policy, ProgramKind, RULES};
 use crate::fs::paths::Paths;
 use crate::fs::registry;
 use crate::fs::session::NameLock;
@@ -184,10 +184,10 @@ impl Host {
         }
         let own = &self.session.own;
         // Nothing has been submitted, and no hook has to report that first.
-        let fresh = agent == Agent::Claude && !own.picks_conversation && own.prompt.is_none();
+        let fresh = agent == ProgramKind::Claude && !own.picks_conversation && own.prompt.is_none();
         let prompt =
-            own.prompt.as_deref().filter(|_| agent == Agent::Claude).and_then(carry_over::carry_method);
-        let command = agent == Agent::Claude && own.prompt.is_some() && prompt.is_none();
+            own.prompt.as_deref().filter(|_| agent == ProgramKind::Claude).and_then(carry_over::carry_method);
+        let command = agent == ProgramKind::Claude && own.prompt.is_some() && prompt.is_none();
         let next = start::fresh_id();
         let before = self.session.launch.before.clone();
         self.events.push_back(Event::Start { conversation, next, handoff, fresh, prompt, command, before });
@@ -206,7 +206,7 @@ fn session_identity(
     // A deleted directory has no path, but it is still this process's.
     let dir = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let words: Vec<String> = args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
-    let claude = launch.agent == Agent::Claude;
+    let claude = launch.agent == ProgramKind::Claude;
     let own = if claude { args::OwnArgs::of(&words) } else { args::OwnArgs::default() };
     let channel = registry::channel_of(&paths.claude, &dir).unwrap_or_else(|e| {
         log(format_args!("{e}; using channel global"));
@@ -218,7 +218,7 @@ fn session_identity(
 
 /// What the supervisor may do in a session that is launched like this.
 fn policy_of(launch: &Launch) -> Policy {
-    let claude = launch.agent == Agent::Claude;
+    let claude = launch.agent == ProgramKind::Claude;
     let hooks = claude && launch.offers.hooks != HookSet::None && !launch.offers.off;
     Policy {
         agent: launch.agent,

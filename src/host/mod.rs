@@ -15,7 +15,7 @@
 //! | `event_loop` | one turn: wait, take what is ready, do what is due |
 //! | `control` | the control socket: who may connect, what arrives, requests without an answer |
 //! | `jobs` | work of threads: handoffs, layouts, logs, the journal; settings that run code |
-//! | `terminals` | people's terminals: attach, leader and size, mirrors, repaint, notices, undelivered input |
+//! | `terminals` | people's terminals: attach, leader and size, mirrors, repaint, notices, unread input |
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
 //! | `observer` | reading Claude's files, its status line and signal files |
 //! | `notifier` | notifications for a person who is away: by command, desktop and terminal |

@@ -103,7 +103,7 @@ impl Host {
                 let Some(brief) = &mut self.jobs.brief else { return };
                 let text = brief.prompt(*has_brief);
                 brief.typed = Some(text.clone());
-                self.type_in(&paste(&text));
+                self.type_own(&paste(&text));
             }
             Typing::Carried { .. } => {
                 // If the carried prompt is gone, the one that names the handoff is typed instead.
@@ -114,7 +114,7 @@ impl Host {
                 if let Some(brief) = &mut self.jobs.brief {
                     brief.typed = Some(text);
                 }
-                self.type_in(&keys);
+                self.type_own(&keys);
             }
             Typing::Text { .. } => {
                 let (keyboard, mut program) = self.typing();
@@ -134,7 +134,7 @@ impl Host {
             Typing::Enter if self.keyboard.queue.is_submitting() && !self.phase().is_delivering() => {
                 self.enter_sent()
             }
-            Typing::Enter => self.type_in(b"\r"),
+            Typing::Enter => self.type_own(b"\r"),
             Typing::Interrupt => {
                 self.keyboard.held.interrupt(self.child.run.as_ref().map(|run| run.number));
                 self.type_held();
@@ -142,9 +142,9 @@ impl Host {
             Typing::DialogKey { dialog } => {
                 let shown = self.child.view(&mut self.events).and_then(|view| view.dialog);
                 match shown.filter(|shown| shown.name == *dialog).and_then(|shown| shown.press) {
-                    Some(Press::Enter) => self.type_in(b"\r"),
-                    Some(Press::Up) => self.type_in(b"\x1b[A"),
-                    Some(Press::Down) => self.type_in(b"\x1b[B"),
+                    Some(Press::Enter) => self.type_own(b"\r"),
+                    Some(Press::Up) => self.type_own(b"\x1b[A"),
+                    Some(Press::Down) => self.type_own(b"\x1b[B"),
                     None => {}
                 }
             }
@@ -220,7 +220,8 @@ impl Host {
         }
     }
 
-    pub(super) fn last_word(&self) -> Option<String> {
+    /// What a person is told at the end of the session: a completed task, why it ended, unsent input.
+    pub(super) fn farewell_message(&self) -> Option<String> {
         use crate::core::supervisor::phase::EndCause;
         let plain =
             self.exit.is_none_or(|exit| matches!(exit.cause, EndCause::Finished | EndCause::UserInterrupt));
@@ -240,7 +241,7 @@ impl Host {
         self.type_sends();
         // Input that a person typed and the program did not read goes to the leader's shell.
         if let Some(bytes) = self.child.take_unread() {
-            self.terminals.keep_undelivered(bytes);
+            self.terminals.keep_unread(bytes);
         }
         let conversation = self.recorder.supervisor.conversation().cloned();
         if let Some(reason) = self.compat.session_ended(conversation.as_ref()) {
@@ -253,7 +254,7 @@ impl Host {
         if let Some(bytes) = self.child.end_pastes() {
             self.show(bytes);
         }
-        let message = self.last_word();
+        let message = self.farewell_message();
         // A client that learns of the end may read the file immediately.
         self.write_session_file();
         self.jobs.journal.flush(LAST_WRITES);

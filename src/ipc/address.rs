@@ -72,7 +72,8 @@ fn short<T>(path: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> io::Resul
 /// Binds a session's socket, replacing a stale one. The caller holds the session's lock, so no other host can
 /// be listening.
 ///
-/// Fails when the directory is not private, something else is in the socket's place, or the socket cannot
+/// # Errors
+/// When the directory is not private, something else is in the socket's place, or the socket cannot
 /// be created.
 pub fn bind(path: &Path) -> Result<UnixListener, SocketError> {
     let io = |e| SocketError::Io(path.to_owned(), e);
@@ -95,7 +96,8 @@ pub fn bind(path: &Path) -> Result<UnixListener, SocketError> {
 /// Connects to a session's socket and checks that this user's process listens there. Waits at most `limit`
 /// for a host that is stopped or too busy to accept.
 ///
-/// Fails when no process listens, when another user's does, and after `limit`.
+/// # Errors
+/// When no process listens, when another user's does, and after `limit`.
 pub fn connect(path: &Path, limit: Duration) -> io::Result<UnixStream> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket::socket(AddressFamily::Unix, SockType::Stream, flags, None)?;

@@ -13,7 +13,7 @@ use crate::core::screen_mark::ScreenMark;
 use crate::core::status_types::{ContextStatus, OpenWord, SessionStatus, lenient};
 use crate::core::supervisor::action::SendResult;
 use crate::core::supervisor::handover_question::AskAnswer;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

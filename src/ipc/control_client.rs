@@ -84,7 +84,8 @@ impl ControlClient {
     /// Performs the handshake, which [`ControlClient::ask`] otherwise does with the first request, and waits
     /// for the host's hello.
     ///
-    /// Fails when the host does not answer or speaks another protocol.
+    /// # Errors
+    /// When the host does not answer or speaks another protocol.
     pub fn greet(&mut self) -> Result<(), NoAnswer> {
         if !self.unsent.is_empty() {
             self.send("");
@@ -102,7 +103,8 @@ impl ControlClient {
 
     /// Sends a request and waits for the answer, of its type in [`answers`](super::answers).
     ///
-    /// Fails when no answer comes, it is an error, or it is of another type.
+    /// # Errors
+    /// When no answer comes, it is an error, or it is of another type.
     pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, NoAnswer> {
         self.request(request);
         self.answer()
@@ -116,7 +118,8 @@ impl ControlClient {
 
     /// The next answer: to a request with more than one answer, or to a line of [`ControlClient::send`].
     ///
-    /// Fails when no answer comes, it is an error, or it is of another type.
+    /// # Errors
+    /// When no answer comes, it is an error, or it is of another type.
     pub fn answer<T: DeserializeOwned>(&mut self) -> Result<T, NoAnswer> {
         self.greet()?;
         let line = self.line()?;

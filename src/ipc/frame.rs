@@ -67,7 +67,8 @@ impl Frame {
 
     /// The first complete frame of `bytes` and its length; `Ok(None)` if it is incomplete.
     ///
-    /// Fails when its length exceeds the limit: the stream cannot be read any further.
+    /// # Errors
+    /// When its length exceeds the limit: the stream cannot be read any further.
     pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, usize)>, TooLarge> {
         let Some((head, rest)) = bytes.split_first_chunk::<5>() else { return Ok(None) };
         let len = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;

@@ -40,6 +40,9 @@ pub struct FrameStream {
 
 impl FrameStream {
     /// Takes a socket and makes it non-blocking.
+    ///
+    /// # Errors
+    /// When the socket cannot be made non-blocking.
     pub fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(FrameStream {
@@ -113,7 +116,8 @@ impl FrameStream {
 
     /// The next whole line, without its end.
     ///
-    /// Fails when the line is over the limit.
+    /// # Errors
+    /// When the line is over the limit.
     pub fn line(&mut self) -> Result<Option<Vec<u8>>, TooLarge> {
         let rest = &self.input[self.taken..];
         match rest.iter().position(|b| *b == b'\n') {
@@ -130,7 +134,8 @@ impl FrameStream {
 
     /// The next whole frame.
     ///
-    /// Fails when the frame is over the limit.
+    /// # Errors
+    /// When the frame is over the limit.
     pub fn frame(&mut self) -> Result<Option<Frame>, TooLarge> {
         let found = Frame::decode(&self.input[self.taken..])?;
         Ok(found.map(|(frame, length)| {
@@ -141,7 +146,8 @@ impl FrameStream {
 
     /// The next whole frame with another tag than this; frames with this tag stay queued, in order.
     ///
-    /// Fails when a frame is over the limit.
+    /// # Errors
+    /// When a frame is over the limit.
     pub fn frame_but(&mut self, tag: u8) -> Result<Option<Frame>, TooLarge> {
         let mut at = self.taken;
         while let Some((frame, length)) = Frame::decode(&self.input[at..])? {
@@ -175,6 +181,9 @@ impl FrameStream {
     }
 
     /// Writes bytes with a descriptor attached to the first of them. Call it only while no bytes wait.
+    ///
+    /// # Errors
+    /// When the connection is broken.
     pub fn send_with_fd(&mut self, bytes: &[u8], fd: &impl AsFd) -> io::Result<()> {
         self.socket.set_nonblocking(false)?;
         let sent = self.send_waiting_with_fd(bytes, fd);

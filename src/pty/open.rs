@@ -25,6 +25,9 @@ impl Pty {
     /// Opens a new one, master non-blocking and close-on-exec. portable-pty sets close-on-exec only after
     /// opening, so programs that other threads start meanwhile close what they inherit
     /// ([`crate::sys::process::lead_session`]).
+    ///
+    /// # Errors
+    /// When there is no free pseudo-terminal or descriptor.
     pub fn open(size: Size) -> io::Result<Self> {
         let pair = native_pty_system()
             .openpty(PtySize {
@@ -59,11 +62,17 @@ impl Pty {
     }
 
     /// Opens the slave side, without making it this process's controlling terminal.
+    ///
+    /// # Errors
+    /// When it cannot be opened, as after a revoke or without a free descriptor.
     pub fn open_slave(&self) -> io::Result<File> {
         open_slave(&self.slave)
     }
 
     /// Sets the size; the kernel sends SIGWINCH to the foreground group if it changed.
+    ///
+    /// # Errors
+    /// When the kernel refuses, which it does not while the master is open.
     pub fn resize(&self, size: Size) -> io::Result<()> {
         let winsize =
             Winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: size.xpixel, ws_ypixel: size.ypixel };
@@ -77,6 +86,9 @@ impl Pty {
     }
 
     /// Sends a signal to the terminal's foreground group.
+    ///
+    /// # Errors
+    /// When the terminal has no foreground group, or the group is gone.
     pub fn signal_foreground(&self, signal: Signal) -> io::Result<()> {
         let group = nix::unistd::tcgetpgrp(&self.master)?;
         let signal = nix::sys::signal::Signal::try_from(signal.0)?;

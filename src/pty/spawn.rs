@@ -105,7 +105,8 @@ impl SpawnError {
 /// Makes `pty` the controlling terminal of this process, which leads its session, and starts the program in
 /// it.
 ///
-/// Fails when the terminal cannot be taken, or exec fails.
+/// # Errors
+/// When the terminal cannot be taken, or exec fails.
 pub fn spawn(pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
     let slave = pty.open_slave()?;
     take_terminal(&slave)?;

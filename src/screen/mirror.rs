@@ -55,7 +55,7 @@ impl Mirror {
         // Rows with text are more useful than blank rows below them.
         let blank = (cursor.row + 1..high).rev().take_while(|row| screen.row_runs(*row).is_empty()).count();
         let used = high - u16::try_from(blank).unwrap_or(0);
-        // The options of a dialog stand below the one that the cursor marks.
+        // The options of a dialog are below the one that the cursor marks.
         let below = (cursor.row + 1 + rows / 2).min(used).max(cursor.row + 1);
         self.origin = (
             part(left, cols, wide, cursor.col..cursor.col + 1),

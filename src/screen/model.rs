@@ -245,8 +245,8 @@ impl Screen {
         [10, 11, 12].map(ColorId::Dynamic).map(|color| {
             let now =
                 self.terminal.window.colors.value(color).or_else(|| self.terminal.before.described(color));
-            // The child receives it as input, so of what it or a terminal wrote only a colour may be passed
-            // on.
+            // The child receives it as input, so only a colour may be passed on of anything that the child or
+            // a terminal wrote.
             let part =
                 |part: &str| matches!(part.len(), 1..=4) && part.bytes().all(|byte| byte.is_ascii_hexdigit());
             let plain = |parts: &str| parts.split('/').count() == 3 && parts.split('/').all(part);

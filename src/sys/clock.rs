@@ -7,7 +7,7 @@ use crate::core::time::{Stamp, WallTime, age};
 /// Time since the process's loop began, and the wall clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    begun: Instant,
+    epoch: Instant,
     /// For tests: the time in ms, which only the test advances.
     #[cfg(test)]
     manual: Option<&'static std::sync::atomic::AtomicU64>,
@@ -18,7 +18,7 @@ impl Clock {
     #[must_use]
     pub fn start() -> Self {
         Clock {
-            begun: Instant::now(),
+            epoch: Instant::now(),
             #[cfg(test)]
             manual: None,
         }
@@ -27,7 +27,7 @@ impl Clock {
     /// A stopped clock until the test advances it.
     #[cfg(test)]
     pub fn manual(ms: &'static std::sync::atomic::AtomicU64) -> Self {
-        Clock { begun: Instant::now(), manual: Some(ms) }
+        Clock { epoch: Instant::now(), manual: Some(ms) }
     }
 
     /// Milliseconds since the start, rounded up, so that a deadline has passed when `poll` returns for it.
@@ -36,7 +36,7 @@ impl Clock {
         if let Some(ms) = self.manual {
             return Stamp(ms.load(std::sync::atomic::Ordering::Relaxed));
         }
-        let micros = self.begun.elapsed().as_micros();
+        let micros = self.epoch.elapsed().as_micros();
         Stamp(u64::try_from(micros.div_ceil(1000)).unwrap_or(u64::MAX))
     }
 
@@ -51,7 +51,7 @@ impl Clock {
 
     /// Microseconds since the start, for measurements rather than deadlines.
     pub fn micros(&self) -> u64 {
-        u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
+        u64::try_from(self.epoch.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     pub fn wall() -> WallTime {

@@ -17,7 +17,8 @@ pub fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
 
 /// Reads what is available, at most `buf.len()` bytes. `Ok(None)`: nothing now; `Ok(Some(0))`: the end.
 ///
-/// Fails when read fails; `EIO` of a PTY master whose child is gone counts as the end.
+/// # Errors
+/// When read fails; `EIO` of a PTY master whose child is gone counts as the end.
 pub fn read_some(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<Option<usize>> {
     loop {
         match nix::unistd::read(fd, buf) {

@@ -51,14 +51,16 @@ impl OutBuf {
 
     /// Writes what fits now.
     ///
-    /// Fails when the descriptor is broken; the waiting bytes are kept.
+    /// # Errors
+    /// When the descriptor is broken; the waiting bytes are kept.
     pub fn flush(&mut self, fd: &impl AsFd) -> io::Result<()> {
         self.flush_by(|bytes| write_some(fd, bytes))
     }
 
     /// [`OutBuf::flush`] for a socket: a peer that is gone is an error, not SIGPIPE.
     ///
-    /// Fails when the connection is broken; the waiting bytes are kept.
+    /// # Errors
+    /// When the connection is broken; the waiting bytes are kept.
     pub fn flush_socket(&mut self, socket: &UnixStream) -> io::Result<()> {
         self.flush_by(|bytes| send_some(socket, bytes))
     }

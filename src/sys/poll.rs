@@ -60,7 +60,8 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
     /// Waits until something is ready or `timeout_ms` has passed (`None`: no limit), and returns what is
     /// ready.
     ///
-    /// Fails when poll does, other than by a signal: no memory, or more descriptors than allowed. The
+    /// # Errors
+    /// When poll does, other than by a signal: no memory, or more descriptors than allowed. The
     /// error is returned after a pause, so that a loop that continues does not spin.
     pub fn wait(&mut self, timeout_ms: Option<u64>) -> io::Result<Vec<(T, FdReadiness)>> {
         let timeout = timeout_ms.map_or(PollTimeout::NONE, |ms| {

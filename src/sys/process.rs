@@ -159,7 +159,8 @@ pub struct Process {
 impl Process {
     /// Opens a pidfd of a process.
     ///
-    /// Fails when there is no such process, or the kernel has no pidfds (before Linux 5.3).
+    /// # Errors
+    /// When there is no such process, or the kernel has no pidfds (before Linux 5.3).
     pub fn open(pid: i32) -> io::Result<Self> {
         let named = rustix::process::Pid::from_raw(pid).filter(|_| pid > 0);
         let named = named.ok_or(io::ErrorKind::InvalidInput)?;

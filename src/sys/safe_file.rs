@@ -152,7 +152,8 @@ impl SafeFileError {
 /// Opens a regular file for reading; `None` if there is none. It is at most `rule.cap` bytes long now, and
 /// may grow.
 ///
-/// Fails when it violates `rule`, or the system refuses to open it.
+/// # Errors
+/// When it violates `rule`, or the system refuses to open it.
 pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> {
     fault_injection::before_read();
     let io = |doing| move |source| SafeFileError::Io { doing, path: path.to_owned(), source };
@@ -193,7 +194,8 @@ pub enum WriteMode {
 
 /// Opens a regular file for writing; creates it, for this user alone, if it does not exist.
 ///
-/// Fails when it violates `rule`, or the system refuses to open it.
+/// # Errors
+/// When it violates `rule`, or the system refuses to open it.
 pub fn open_to_write(path: &Path, mode: WriteMode, rule: FileRule) -> Result<File, SafeFileError> {
     let io = |doing| move |source| SafeFileError::Io { doing, path: path.to_owned(), source };
     let links = if rule.links == FileLinks::Follow { 0 } else { libc::O_NOFOLLOW };

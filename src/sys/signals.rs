@@ -18,6 +18,9 @@ use signal_hook::iterator::exfiltrator::SignalOnly;
 use crate::core::inherited_state::SignalState;
 use crate::core::process_change::Signal;
 
+/// The signals that ask a program to end.
+pub const END_SIGNALS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
+
 /// Caught signals, delivered through a socket.
 #[derive(Debug)]
 pub struct Signals {
@@ -27,7 +30,8 @@ pub struct Signals {
 impl Signals {
     /// Starts to catch `signals`.
     ///
-    /// Fails when the socket pair or a handler cannot be created.
+    /// # Errors
+    /// When the socket pair or a handler cannot be created.
     pub fn catch(signals: &[i32]) -> io::Result<Self> {
         let (read, write) = UnixStream::pair()?;
         Ok(Signals { delivery: SignalDelivery::with_pipe(read, write, SignalOnly, signals)? })

@@ -18,9 +18,9 @@ const DATE_WORDS: [&str; 19] = [
     "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Texts that came after the mark, in one of these places, the best first: not the prompt again, words that
-/// stand there once, without digits, not on the cursor's row, and the longest of them. `avoid`: what is
-/// different in every run. `hidden`: what was typed and not shown.
+/// Texts that appeared after the mark, in one of these places, the best first: not the prompt again, words
+/// that occur there once, without digits, not on the cursor's row, and the longest of them. `avoid`: texts
+/// that differ in every run. `hidden`: input that was typed and not shown.
 pub(super) fn lasting_texts(
     watch: &FreshTextWatch,
     mark: &TestMark,

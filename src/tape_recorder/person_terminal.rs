@@ -7,11 +7,10 @@ use unicode_width::UnicodeWidthStr;
 use crate::core::text::ellipsis::start_within;
 use crate::core::text::visible::visible;
 use crate::screen::{PictureLines, Screen};
-use crate::tty::full_screen::{FullScreen, changed_rows, size, write};
+use crate::tty::full_screen::{FullScreen, UNDO_WITH_MOUSE, changed_rows, size, write};
 
 /// Alternate screen, and bracketed paste, so that pastes are recorded as such.
 const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?2004h\x1b[0m\x1b[2J";
-const UNDO: &[u8] = b"\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
 
 #[derive(Debug)]
 pub(super) struct PersonTerminal {
@@ -25,7 +24,7 @@ pub(super) struct PersonTerminal {
 
 impl PersonTerminal {
     pub fn open(title: &str) -> io::Result<Self> {
-        let full_screen = FullScreen::enter(BEGIN, UNDO)?;
+        let full_screen = FullScreen::enter(BEGIN, UNDO_WITH_MOUSE)?;
         Ok(PersonTerminal { full_screen, title: visible(title), drawn: Vec::new(), reports_mouse: false })
     }
 

@@ -42,7 +42,7 @@ pub(super) struct TapeDraft {
     is_answered: bool,
     /// The time of the last input.
     last_input: Duration,
-    /// How many variables stand for hidden input.
+    /// The number of variables that replace hidden input.
     secrets: u32,
     is_secret: bool,
     /// Text that differs in every run.
@@ -51,7 +51,7 @@ pub(super) struct TapeDraft {
     hidden: Vec<String>,
 }
 
-/// What a shell reported about an input.
+/// A shell's report about an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShellAnswer {
     /// A shell waits for the next command.
@@ -231,9 +231,9 @@ impl TapeDraft {
         tape
     }
 
-    /// Replaces an `Expect`, on this line of [`TapeDraft::text`], whose text did not appear again: by
-    /// another candidate that is in `rows`, else by `Settle`. Returns the new command; `None` if there is
-    /// no `Expect` of this recording.
+    /// Replaces an `Expect`, on this line of [`TapeDraft::text`], whose text did not appear again: by another
+    /// candidate that is in `rows`, or if there is none by `Settle`. Returns the new command; `None` if there
+    /// is no `Expect` of this recording.
     pub fn replace_expect(&mut self, header: &str, line: usize, rows: &[String]) -> Option<String> {
         let first = self.text(header).lines().count() - self.commands.len() + 1;
         let at = line.checked_sub(first)?;

@@ -11,10 +11,10 @@ use crate::screen::{Screen, ScreenPlace};
 /// The start and the end of a bracketed paste.
 const MARKS: (&str, &str) = ("\x1b[200~", "\x1b[201~");
 
-/// A text that was entered, and where it stands.
+/// A text that was entered, and its place on the screen.
 #[derive(Debug, Default)]
 pub struct EnteredText {
-    /// What was typed or pasted since the last mark; may be empty.
+    /// The text that was typed or pasted since the last mark; may be empty.
     text: String,
     places: Vec<EnteredPlace>,
 }
@@ -100,7 +100,7 @@ impl EnteredText {
         self.text.push_str(&text.replace('\r', "\n"));
     }
 
-    /// Call it when a mark is taken, in this frame: remembers where the last text stands. `is_new` says for a
+    /// Call it when a mark is taken, in this frame: remembers the place of the last text. `is_new` says for a
     /// row and a column whether the cell has changed since the previous mark.
     pub fn end_input(&mut self, screen: &Screen, frame: u64, is_new: impl Fn(u16, u16) -> bool) {
         let entered = std::mem::take(&mut self.text);
@@ -162,7 +162,7 @@ impl EnteredText {
         }
     }
 
-    /// Whether a line of it stands in this place, whole.
+    /// Whether a whole line of it is at this place.
     pub fn is_at(&self, screen: &Screen, place: &ScreenPlace) -> bool {
         let lines = self.places.iter().filter(|known| !known.is_part);
         lines.filter_map(|known| known.on_screen(screen)).any(|known| {
@@ -176,8 +176,8 @@ impl EnteredText {
         }
     }
 
-    /// Where it stands now, in whatever colours, and the frame in which it was found there. A place that has
-    /// another text is forgotten, unless the program may still draw the line again.
+    /// Its present place, in any colours, and the frame in which it was found there. A place with another
+    /// text is forgotten, unless the program may still redraw the line.
     pub fn places(&mut self, screen: &Screen) -> Vec<(u64, ScreenPlace)> {
         let mut copies = Vec::new();
         for place in &mut self.places {

@@ -9,7 +9,7 @@
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use super::echo::tests::cooked;
+use super::echo_filter::tests::cooked;
 use super::fresh_text_watch::{FreshTextWatch, TestMark};
 use super::look::{Look, ScreenArea, TextPattern};
 use super::program_wait::SettleRules;

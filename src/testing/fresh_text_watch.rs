@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use memchr::{memchr2, memmem};
 
-use super::echo::EchoFilter;
+use super::echo_filter::EchoFilter;
 use super::entered_text::EnteredText;
 use super::look::{FoundPlace, Look, LookSubject, NearestRow, ScreenArea, TextPattern};
-use super::typed_ahead::{PromptLine, TypedAhead};
+use super::typeahead_echo::{PromptLine, TypeaheadEcho};
 use crate::core::terminal::Modes;
 use crate::screen::{
     Attr, Color, FrameChanges, RowText, Screen, ScreenPlace, ScreenReport, ShellMark, Style,
@@ -97,7 +97,7 @@ pub struct FreshTextWatch {
     /// The frame that the last call of [`FreshTextWatch::end_frame`] ended.
     ended: u64,
     echo: EchoFilter,
-    ahead: TypedAhead,
+    ahead: TypeaheadEcho,
     entered: EnteredText,
     /// Bytes of output other than echo.
     output: u64,
@@ -145,7 +145,7 @@ impl FreshTextWatch {
             changes,
             ended: 0,
             echo: EchoFilter::default(),
-            ahead: TypedAhead::default(),
+            ahead: TypeaheadEcho::default(),
             entered: EnteredText::default(),
             output: 0,
             title: String::new(),
@@ -223,7 +223,7 @@ impl FreshTextWatch {
     /// Feeds output of the program, split anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        // What a shell draws after its prompt may be text that was typed ahead.
+        // The text that a shell draws after its prompt may be typeahead.
         while !rest.is_empty() && self.ahead.is_any() {
             let from =
                 if self.screen.is_inside_sequence() { Some(0) } else { memmem::find(rest, SHELL_MARK) };
@@ -231,14 +231,14 @@ impl FreshTextWatch {
             let end = memchr2(0x07, b'\\', &rest[from + 1..]).map_or(rest.len(), |at| from + at + 2);
             let (first, behind) = rest.split_at(end.min(rest.len()));
             self.feed_part(first);
-            self.absorb_typed_ahead();
+            self.absorb_typeahead();
             rest = behind;
         }
         self.feed_part(rest);
     }
 
     /// Text that was typed ahead and is now shown after the prompt is not new.
-    fn absorb_typed_ahead(&mut self) {
+    fn absorb_typeahead(&mut self) {
         let Some(found) = self.ahead.find_at_prompt(&self.screen) else { return };
         self.changes.frame(&mut self.screen);
         found.iter().for_each(|place| self.changes.absorb_place(place));
@@ -309,7 +309,7 @@ impl FreshTextWatch {
     pub fn end_frame(&mut self) -> FrameEnd {
         (self.is_inside_frame, self.has_news) = (false, false);
         let before = self.ended;
-        self.absorb_typed_ahead();
+        self.absorb_typeahead();
         let mut is_visible = self.changes.frame(&mut self.screen);
         for (found, place) in self.entered.places(&self.screen) {
             self.changes.absorb_place_since(found, &place);
@@ -390,7 +390,7 @@ impl FreshTextWatch {
     pub fn find(&self, look: &Look, since: &TestMark) -> LookFindings {
         let all = self.subject().find(look);
         let was_absent = self.was_absent(look, since);
-        // What the same search would have found at the mark.
+        // The result of the same search at the mark.
         let found_then = |in_place: bool| {
             let row_text = |row| self.row_text_then(row, look.area, since, in_place);
             self.subject().find_in_texts(look, row_text)
@@ -495,8 +495,8 @@ impl FreshTextWatch {
         places.iter().filter_map(|place| self.on_screen(place).ok()).any(is_new)
     }
 
-    /// The text at the mark of a row of the viewport, wherever it stood then, or with `in_place` of the row
-    /// that stood there in a full-screen program. Blank if it is unknown.
+    /// The text at the mark of a row of the viewport, wherever the row was then, or with `in_place` of the
+    /// row that was at this place in a full-screen program. Blank if it is unknown.
     fn row_text_then(&self, row: u16, area: ScreenArea, since: &TestMark, in_place: bool) -> RowText {
         let then = match self.on_screen(&ScreenPlace { row, cols: 0..0 }) {
             Ok(place) if in_place => {
@@ -643,7 +643,7 @@ impl FreshTextWatch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::echo::tests::cooked;
+    use super::super::echo_filter::tests::cooked;
     use super::super::look::CellRegion;
     use super::*;
 

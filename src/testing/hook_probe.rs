@@ -61,7 +61,8 @@ impl HookProbe {
     /// Runs every hook command of a settings file, or of a plugin's `hooks.json`, through the probe. False if
     /// there is no such file, or it has no hooks.
     ///
-    /// Fails when the file cannot be read or written. A file that is not JSON is left to Claude.
+    /// # Errors
+    /// When the file cannot be read or written. A file that is not JSON is left to Claude.
     pub fn wrap_file(&self, path: &Path) -> io::Result<bool> {
         let read = safe_file::read(path, FileRule::of_claude(FILE_MAX)).map_err(io::Error::other)?;
         let Some(mut settings) = read.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok()) else {

@@ -141,7 +141,8 @@ pub fn takes_mouse(screen: &Screen) -> bool {
 
 /// The bytes of a mouse event; empty for the release of a button if the program wants presses only (?9).
 ///
-/// Fails when the program has not enabled it, or its form of reports cannot express the place.
+/// # Errors
+/// When the program has not enabled it, or its form of reports cannot express the place.
 pub fn mouse(screen: &Screen, event: &MouseEvent) -> Result<Vec<u8>, InputRefusal> {
     let is_on = |mode: TerminalMode| screen.is_on(mode);
     let all_motion = is_on(TerminalMode::MouseMotion);

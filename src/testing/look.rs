@@ -399,7 +399,7 @@ impl LookSubject<'_> {
             .max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)))?;
         let (_, row, text) = best;
         let cols = text.cols(0..text.text().len());
-        Some(NearestRow { place: ScreenPlace { row, cols }, text: short(text.text()) })
+        Some(NearestRow { place: ScreenPlace { row, cols }, text: cut_for_message(text.text()) })
     }
 }
 
@@ -442,7 +442,7 @@ fn likeness(row: &str, wanted: &str) -> f64 {
 }
 
 /// Text for a message, cut if it is long.
-pub(super) fn short(text: &str) -> String {
+pub(super) fn cut_for_message(text: &str) -> String {
     match text.char_indices().nth(SHOWN_MAX) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),

@@ -2,9 +2,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`echo`] | the terminal's own echo, which does not count as new |
+//! | [`echo_filter`] | the terminal's own echo, which does not count as new |
 //! | `entered_text` | what a tape typed or pasted: where only its colours change, that does not count as new |
-//! | `typed_ahead` | input that a busy shell shows again after its next prompt, which does not count as new |
+//! | `typeahead_echo` | input that a busy shell shows again after its next prompt, which does not count as new |
 //! | [`input`] | the bytes of keys, the mouse, pastes and the focus |
 //! | [`look`] | searching for text and patterns |
 //! | [`runner`] | many tapes at the same time |
@@ -30,7 +30,7 @@
 //! | [`program_wait`] | waiting for text, quiet, a prompt, the end |
 
 pub mod discovery;
-pub mod echo;
+pub mod echo_filter;
 mod entered_text;
 mod evidence_cast;
 mod evidence_files;
@@ -57,7 +57,7 @@ pub mod tape_player;
 pub mod tape_watch;
 pub mod test_pause;
 pub mod test_terminal;
-mod typed_ahead;
+mod typeahead_echo;
 
 pub use library::{
     TapesFailed, Terminal, TerminalBuilder, TestFailure, TestResult, check_tape_list, play_listed_tape,

@@ -31,7 +31,8 @@ enum PauseToken {
 
 /// Runs the window until the person or the test ends it.
 ///
-/// Fails when there is no terminal, or no test at the socket.
+/// # Errors
+/// When there is no terminal, or no test at the socket.
 pub fn run(socket: &Path) -> io::Result<()> {
     let mut test = UnixStream::connect(socket)?;
     let mut lines = BufReader::new(test.try_clone()?);

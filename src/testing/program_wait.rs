@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::fresh_text_watch::{FrameEnd, TestMark, TextAge};
-use super::look::{CellRegion, FoundPlace, Look, ScreenArea, short};
+use super::look::{CellRegion, FoundPlace, Look, ScreenArea, cut_for_message};
 use super::processes::{ProcessLook, end_words};
 use super::test_terminal::{PumpEnd, TestTerminal, echoes_lines};
 use crate::core::process_change::ProcessEnd;
@@ -244,7 +244,8 @@ impl Waiting {
 impl TestTerminal {
     /// Waits until a match of `what` is new since the mark.
     ///
-    /// Fails when the limit is over, the program has ended, or the test is stopped.
+    /// # Errors
+    /// When the limit is over, the program has ended, or the test is stopped.
     pub fn expect(
         &mut self,
         what: &Look,
@@ -355,7 +356,8 @@ impl TestTerminal {
     /// Waits until the screen has settled after the input at the mark, and checks that `what` is absent.
     /// Afterwards it is new when it appears.
     ///
-    /// Fails when it is there, or the screen does not settle. A program that has ended has settled.
+    /// # Errors
+    /// When it is there, or the screen does not settle. A program that has ended has settled.
     pub fn expect_not(
         &mut self,
         what: &Look,
@@ -441,8 +443,8 @@ impl TestTerminal {
         }
     }
 
-    /// Waits while a count is right, until the screen has not changed for so long that no more matches will
-    /// follow.
+    /// Waits while a count is right, until the screen has been unchanged long enough that no further match
+    /// will follow.
     pub(super) fn settle_count(
         &mut self,
         limit: Duration,
@@ -469,7 +471,7 @@ impl TestTerminal {
                 let working: Vec<String> = left
                     .into_iter()
                     .filter(|process| ProcessActivity::of(process.pid).is_some_and(|now| now.is_working))
-                    .map(|process| format!("{} (pid {})", short(&process.command), process.pid))
+                    .map(|process| format!("{} (pid {})", cut_for_message(&process.command), process.pid))
                     .collect();
                 format!("not settled: still working: {}", working.join(", "))
             }
@@ -526,7 +528,7 @@ impl TestTerminal {
         }
         let named = |pid: i32| {
             let command = crate::sys::process_activity::command_line(pid);
-            short(&command.unwrap_or_else(|| format!("process {pid}")))
+            cut_for_message(&command.unwrap_or_else(|| format!("process {pid}")))
         };
         let group = self.foreground_group().unwrap_or(0);
         let look = self.inspect_processes();
@@ -556,7 +558,8 @@ impl TestTerminal {
 
     /// Waits until the program has ended and all its output was read.
     ///
-    /// Fails when the limit is reached or the test is stopped.
+    /// # Errors
+    /// When the limit is reached or the test is stopped.
     pub fn exit(&mut self, limit: Duration) -> Result<ProcessEnd, Box<WaitFailure>> {
         let mut waiting = Waiting::start(self, limit);
         loop {
@@ -566,7 +569,7 @@ impl TestTerminal {
                     let left = self.processes().left();
                     let names: Vec<String> = left
                         .iter()
-                        .map(|process| format!("{} (pid {})", short(&process.command), process.pid))
+                        .map(|process| format!("{} (pid {})", cut_for_message(&process.command), process.pid))
                         .collect();
                     let state = format!("still running: {}", names.join(", "));
                     return Err(Box::new(waiting.failure(self, end, "the program to end", state)));
@@ -580,7 +583,8 @@ impl TestTerminal {
     /// terminal has echoed it, or the program shows nothing for 50 ms. Returns at once if the terminal hides
     /// the line. Afterwards the next mark makes it old. Returns false if the limit is reached first.
     ///
-    /// Fails when the program has ended, or the test is stopped.
+    /// # Errors
+    /// When the program has ended, or the test is stopped.
     pub fn typed(&mut self, text: &str, since: &TestMark, limit: Duration) -> Result<bool, Box<WaitFailure>> {
         if self.is_hiding_input() {
             return Ok(true);
@@ -606,7 +610,7 @@ impl TestTerminal {
                 WaitStep::Failed(WaitEnd::TimedOut) => return Ok(false),
                 WaitStep::Failed(end) => {
                     let state = "it was not taken".to_owned();
-                    let goal = format!("{:?} to be typed", short(text));
+                    let goal = format!("{:?} to be typed", cut_for_message(text));
                     return Err(Box::new(waiting.failure(self, end, &goal, state)));
                 }
             }
@@ -739,7 +743,8 @@ impl TestTerminal {
 
     /// Serves the terminal for a time. The end of the program does not end it.
     ///
-    /// Fails when the test is stopped.
+    /// # Errors
+    /// When the test is stopped.
     pub fn pass(&mut self, time: Duration) -> Result<(), Box<WaitFailure>> {
         let until = Instant::now() + time;
         let mut waiting = Waiting::start(self, time);
@@ -805,11 +810,11 @@ impl TestTerminal {
         let not = format!("not {}", what.area);
         match what.area {
             ScreenArea::Title => {
-                return (format!("{not}; the title is {:?}", short(self.screen().title())), None);
+                return (format!("{not}; the title is {:?}", cut_for_message(self.screen().title())), None);
             }
             ScreenArea::Clipboard => {
                 let state = match self.watch().clipboard() {
-                    Some(text) => format!("{not}, which holds {:?}", short(text)),
+                    Some(text) => format!("{not}, which holds {:?}", cut_for_message(text)),
                     None => format!("{not}, which is empty"),
                 };
                 return (state, None);

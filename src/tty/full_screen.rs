@@ -18,6 +18,10 @@ pub const SIGNALS: [i32; 6] =
 pub const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
 /// The reverse of [`BEGIN`], and the end of an update that a panic cut short.
 pub const UNDO: &[u8] = b"\x1b[?2026l\x1b[0m\x1b[?25h\x1b[?1049l";
+/// As [`BEGIN`], with bracketed paste, mouse buttons and wheel.
+pub const BEGIN_WITH_MOUSE: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?1000h\x1b[?1006h\x1b[0m\x1b[2J";
+/// The reverse of [`BEGIN_WITH_MOUSE`], and the end of an update that a panic cut short.
+pub const UNDO_WITH_MOUSE: &[u8] = b"\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
 /// How long one wait for a terminal that takes no output lasts, in ms.
 const FULL_MS: u64 = 1000;
 
@@ -33,7 +37,8 @@ pub struct FullScreen {
 impl FullScreen {
     /// Takes the terminal. `begin` is written now and after each pause, `undo` before a pause and at the end.
     ///
-    /// Fails when standard input is no terminal, or it is gone.
+    /// # Errors
+    /// When standard input is no terminal, or it is gone.
     pub fn enter(begin: &'static [u8], undo: &[u8]) -> io::Result<Self> {
         signals::unblock_all();
         raw::restore_on_panic();

@@ -23,7 +23,8 @@ pub struct FullScreenPage {
 impl FullScreenPage {
     /// Takes the terminal, with `begin` and `undo` as in [`FullScreen::enter`].
     ///
-    /// Fails when standard input is no terminal, or it is gone.
+    /// # Errors
+    /// When standard input is no terminal, or it is gone.
     pub fn open(begin: &'static [u8], undo: &[u8]) -> io::Result<Self> {
         let signals = Signals::catch(&SIGNALS)?;
         Ok(FullScreenPage { signals, screen: FullScreen::enter(begin, undo)?, keys: PageKeys::new() })

@@ -13,3 +13,8 @@ pub mod unread_input;
 pub fn can_draw() -> bool {
     !matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb")
 }
+
+/// Whether `NO_COLOR` is not set; an empty value counts as not set (no-color.org).
+pub fn wants_colors() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

@@ -35,7 +35,8 @@ pub fn read(fd: &impl AsFd) -> io::Result<Modes> {
 
 /// Sets a terminal's modes immediately.
 ///
-/// Fails when the descriptor is no terminal, or the value does not fit this system.
+/// # Errors
+/// When the descriptor is no terminal, or the value does not fit this system.
 pub fn set(fd: &impl AsFd, modes: &Modes) -> io::Result<()> {
     let raw = prepare(fd, modes)?;
     loop {

@@ -38,7 +38,8 @@ impl Drop for EchoOff<'_> {
 
 /// Asks on the controlling terminal, even if standard input and output are redirected.
 ///
-/// Fails when there is no terminal, it has hung up, or Ctrl+C was typed.
+/// # Errors
+/// When there is no terminal, it has hung up, or Ctrl+C was typed.
 pub fn ask(question: &str) -> io::Result<String> {
     let terminal = File::options().read(true).write(true).open("/dev/tty")?;
     let hidden = EchoOff::new(&terminal)?;

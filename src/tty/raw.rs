@@ -137,10 +137,11 @@ pub fn wait_for_foreground() {
 /// [`wait_for_foreground`] for a caller with signal handlers: each signal that interrupts a call ends the
 /// wait.
 ///
-/// # Errors `Interrupted`; another if no shell could continue this process, or the terminal is gone.
+/// # Errors
+/// `Interrupted`; another if no shell could continue this process, or the terminal is gone.
 pub fn ask_for_foreground() -> io::Result<()> {
-    // Of the calls that wait for the foreground this one changes nothing. Only in the background: it also
-    // waits for pending output.
+    // Waits for the foreground with a call that changes nothing. It also waits for pending output, so it is
+    // made only in the background.
     if in_foreground() { Ok(()) } else { Ok(nix::sys::termios::tcdrain(io::stdin())?) }
 }
 

@@ -3,7 +3,7 @@
 
 use nix::libc;
 
-use super::support::kill;
+use super::support::{kill, suspend_in_a_shell};
 use super::{dash, detached, end_all, wait_chosen, wait_clients, world};
 
 #[test]
@@ -61,28 +61,7 @@ fn a_terminal_that_goes_away_ends_it() {
 #[test]
 fn the_shell_gets_its_terminal_back_for_a_while() {
     let mut world = world();
-    world.set("PS1", "$ ");
-    world.set("H", super::hopty().to_str().unwrap());
-    let mut term = super::Term::start(
-        "/bin/bash".as_ref(),
-        &["--norc", "--noprofile", "-i"],
-        &world.env,
-        &world.project,
-        (100, 30),
-    );
-    term.wait_for("the prompt", |screen| screen.lines()[0] == "$");
-    term.send("$H dash\r");
-    for _ in 0..3 {
-        term.wait_text("No session is running.");
-        term.send("\x1a");
-        term.wait_for("the shell", |screen| {
-            !screen.alternate() && screen.lines().iter().any(|line| line.contains("Stopped"))
-        });
-        term.send("clear; fg\r");
-    }
-    term.wait_text("No session is running.");
-    term.send("q");
-    term.wait_for("the prompt", |screen| !screen.alternate());
+    let mut term = suspend_in_a_shell(&mut world, (100, 30), "dash", "No session is running.", 3);
     term.send("exit\r");
     assert_eq!(term.wait_exit(), 0);
     world.assert_nothing_left();

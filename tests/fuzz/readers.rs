@@ -25,7 +25,7 @@ use hopty::core::journal::{Recorder, decisions, last_explained, last_session, re
 use hopty::core::supervisor::action::HookAnswer;
 use hopty::core::supervisor::event::Event;
 use hopty::core::supervisor::restart_signal::RestartSignal;
-use hopty::core::supervisor::{Agent, Policy};
+use hopty::core::supervisor::{Policy, ProgramKind};
 use hopty::core::tape;
 use hopty::core::time::{Stamp, WallTime};
 use hopty::ipc::message::parse_request;
@@ -92,7 +92,7 @@ fn journals() {
         .filter_map(|line| serde_json::from_str::<Value>(line).unwrap().get("event").cloned())
         .collect();
     let policy = Policy {
-        agent: Agent::Claude,
+        agent: ProgramKind::Claude,
         hooks: true,
         notes: true,
         submit_when_idle: true,

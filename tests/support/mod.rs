@@ -13,6 +13,7 @@ pub mod limits;
 pub mod nobody;
 pub mod program_files;
 pub mod skip;
+pub mod small_disk;
 pub mod term;
 pub mod wait;
 pub mod wire;
@@ -25,6 +26,35 @@ use hopty::standin::script::{Script, ScriptedReply};
 
 pub use skip::{needs, skip};
 pub use wait::{LIMIT, wait_for};
+
+/// A shell in which hopty runs `verb` and shows `text`, gets its terminal back from it this many times. The
+/// shell is still there afterwards.
+pub fn suspend_in_a_shell(
+    world: &mut world::World,
+    size: (u16, u16),
+    verb: &str,
+    text: &str,
+    times: usize,
+) -> term::Term {
+    world.set("PS1", "$ ");
+    world.set("H", claude::hopty().to_str().unwrap());
+    let shell = ["--norc", "--noprofile", "-i"];
+    let term = term::Term::start("/bin/bash".as_ref(), &shell, &world.env, &world.project, size);
+    term.wait_for("the prompt", |screen| screen.lines()[0] == "$");
+    term.send(format!("$H {verb}\r"));
+    for _ in 0..times {
+        term.wait_text(text);
+        term.send("\x1a");
+        term.wait_for("the shell", |screen| {
+            !screen.alternate() && screen.lines().iter().any(|line| line.contains("Stopped"))
+        });
+        term.send("clear; fg\r");
+    }
+    term.wait_text(text);
+    term.send("q");
+    term.wait_for("the prompt", |screen| !screen.alternate());
+    term
+}
 
 /// Waits until the pause after a save that failed is over. `status`: that of the session.
 pub fn wait_pause(status: impl Fn() -> serde_json::Value) {

@@ -33,21 +33,6 @@ fn at_the_start_and_at_every_change() {
 }
 
 #[test]
-fn a_storm_ends_at_the_last_size() {
-    let world = world();
-    let mut term = run(&world, TELL);
-    wait_size(&term, 120, 40);
-    for n in 0..300u16 {
-        term.resize(40 + n % 150, 10 + n % 60);
-    }
-    term.resize(133, 44);
-    wait_size(&term, 133, 44);
-    support::kill(super::child(&world), nix::libc::SIGKILL);
-    term.wait_exit();
-    world.assert_nothing_left();
-}
-
-#[test]
 fn pixels_are_passed_on() {
     let world = world();
     let term = run(&world, "exec sleep 100");

@@ -13,7 +13,7 @@ use super::open_conversations::{OpenBy, OpenConversations};
 use super::restore::summary_of;
 use crate::cli::control::paths;
 use crate::cli::error::{VerbError, note, note_all, say, stdout, visible};
-use crate::cli::table::TableStyle;
+use crate::cli::table::{BOLD, CYAN, DIM, GREEN, TableStyle};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
 use crate::core::text::ellipsis::begin_of;
@@ -30,11 +30,6 @@ use crate::sys::clock::Clock;
 
 /// How long `ls` reads transcripts to their end to count tokens, unless --full asks for all of them.
 const TOKEN_READING_LIMIT: Duration = Duration::from_millis(500);
-/// SGR parameters.
-const BOLD: u8 = 1;
-const DIM: u8 = 2;
-const GREEN: u8 = 32;
-const CYAN: u8 = 36;
 /// The width if standard output is no terminal: nothing is cut.
 const ENDLESS: usize = usize::MAX;
 
@@ -46,7 +41,7 @@ struct ListedFile<'a> {
     agents: usize,
 }
 
-struct Row<'a> {
+struct ConversationRow<'a> {
     is_archived: bool,
     file: &'a TranscriptFile,
     summary: ConversationSummary,
@@ -99,9 +94,9 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, VerbError> {
     summaries.save();
     let (open, links, copies) =
         (OpenConversations::look(&paths), ListLinks::read(&paths), found.duplicates());
-    let rows: Vec<Row<'_>> = rows
+    let rows: Vec<ConversationRow<'_>> = rows
         .into_iter()
-        .map(|ListedFile { file, summary, archived, agents }| Row {
+        .map(|ListedFile { file, summary, archived, agents }| ConversationRow {
             is_archived: archived.is_some(),
             open: open.get(&file.id),
             from: links.from.get(&file.id),
@@ -113,7 +108,7 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, VerbError> {
         })
         .collect();
     if options.json {
-        let list: Vec<Value> = rows.iter().map(Row::json).collect();
+        let list: Vec<Value> = rows.iter().map(ConversationRow::json).collect();
         say(format_args!("{}", Value::Array(list)))?;
         return Ok(0);
     }
@@ -234,7 +229,7 @@ fn count_all(paths: &Paths, summaries: &mut Summaries, rows: &mut [ListedFile<'_
 }
 
 /// The list for people: a block of lines for each conversation, cut to the terminal's width.
-fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), VerbError> {
+fn print(rows: &[ConversationRow<'_>], with_project: bool, style: TableStyle) -> Result<(), VerbError> {
     let now = Clock::wall();
     let cols = style.cols.unwrap_or(ENDLESS);
     let mut out = String::new();
@@ -279,7 +274,7 @@ fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), 
     Ok(())
 }
 
-impl Row<'_> {
+impl ConversationRow<'_> {
     fn title(&self) -> String {
         self.summary.heading().map_or_else(|| "(no prompt)".to_owned(), |heading| one_line(&heading))
     }
@@ -303,7 +298,7 @@ impl Row<'_> {
             size(self.file.state.bytes),
         ];
         if let Some((figures, _)) = self.summary.figures() {
-            parts.push(format!("{} tokens", short(figures.tokens.all())));
+            parts.push(format!("{} tokens", token_count(figures.tokens.all())));
             parts.extend(figures.cost().map(|_| figures.cost_text()));
         }
         parts
@@ -389,7 +384,7 @@ pub(in crate::cli) fn size(bytes: u64) -> String {
 }
 
 /// A number of tokens, such as `812`, `4.2k`, `120k` and `1.2M`.
-pub(in crate::cli) fn short(count: u64) -> String {
+pub(in crate::cli) fn token_count(count: u64) -> String {
     scaled(count, 1000, &["", "k", "M", "G", "T"])
 }
 
@@ -427,7 +422,7 @@ mod tests {
         for (count, text) in
             [(999, "999"), (1000, "1.0k"), (12_345, "12k"), (1_999_999, "1.9M"), (u64::MAX, "18446744T")]
         {
-            assert_eq!(short(count), text);
+            assert_eq!(token_count(count), text);
         }
     }
 }

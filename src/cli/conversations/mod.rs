@@ -9,9 +9,9 @@ pub(super) mod conversations_args;
 mod export;
 mod import;
 mod kept_transcripts;
-mod left_out_parts;
 mod ls;
 mod named_conversation;
+mod omissions;
 pub(super) mod open_conversations;
 mod restore;
 mod search;
@@ -22,8 +22,8 @@ use super::error::VerbError;
 pub(super) use archive::before_cleanup;
 use conversations_args::ConversationsVerb;
 pub(super) use kept_transcripts::all_kept_sources;
-pub(super) use left_out_parts::{MAY_BE_LEFT_OUT, left_out_json, left_out_words};
-pub(super) use ls::{one_line, short, size};
+pub(super) use ls::{one_line, size, token_count};
+pub(super) use omissions::{MAY_BE_LEFT_OUT, left_out_json, left_out_words};
 
 pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, VerbError> {
     match verb {

@@ -10,7 +10,7 @@ use super::named_conversation::named_conversation;
 use crate::cli::control::paths;
 use crate::cli::error::{VerbError, note};
 use crate::cli::pager::Pager;
-use crate::cli::table::{self, wants_colors};
+use crate::cli::table;
 use crate::core::archive::ArchiveLimits;
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::conversation::entry::{Entry, EntryReader, Speaker, ToolCall};
@@ -26,6 +26,7 @@ use crate::fs::conversations::search_transcripts::{TranscriptPlace, TranscriptSo
 use crate::fs::conversations::{AgentTranscript, Summaries, TranscriptFile, Transcripts, live_sources};
 use crate::fs::paths::Paths;
 use crate::sys::clock::local;
+use crate::tty::wants_colors;
 
 /// Bytes that are read at once.
 const PIECE: usize = 256 << 10;

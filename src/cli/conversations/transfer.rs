@@ -33,7 +33,7 @@ enum TransferResult {
 }
 
 /// A conversation and its new place.
-struct Traveller {
+struct TransferSubject {
     file: TranscriptFile,
     summary: ConversationSummary,
     target: TransferTarget,
@@ -57,7 +57,13 @@ pub(super) fn move_conversations(options: &MoveOptions) -> Result<u8, VerbError>
     let file = named_conversation(&paths, options.which.as_deref().unwrap_or_default())?;
     let summary = one_summary(&paths, &file);
     let target = TransferTarget { dir: to, id: file.id.clone() };
-    one(&paths, transfers.as_ref(), TransferKind::Move, Traveller { file, summary, target }, options.json)
+    one(
+        &paths,
+        transfers.as_ref(),
+        TransferKind::Move,
+        TransferSubject { file, summary, target },
+        options.json,
+    )
 }
 
 pub(super) fn copy(options: &CopyOptions) -> Result<u8, VerbError> {
@@ -71,7 +77,13 @@ pub(super) fn copy(options: &CopyOptions) -> Result<u8, VerbError> {
         VerbError::new(1, "its lines name no directory").about(&file.id).hint("name one with --to DIR")
     })?;
     let target = TransferTarget { dir, id: new_id()? };
-    one(&paths, transfers.as_ref(), TransferKind::Copy, Traveller { file, summary, target }, options.json)
+    one(
+        &paths,
+        transfers.as_ref(),
+        TransferKind::Copy,
+        TransferSubject { file, summary, target },
+        options.json,
+    )
 }
 
 /// The lock for transfers, after finishing or undoing an interrupted one; `None` if there is nothing to do.
@@ -152,11 +164,11 @@ fn transfer(
     paths: &Paths,
     transfers: Option<&Transfers<'_>>,
     kind: TransferKind,
-    traveller: &Traveller,
+    subject: &TransferSubject,
     map: &[(String, String)],
     agents: &mut OldAgents,
 ) -> TransferResult {
-    let Traveller { file, summary, target } = traveller;
+    let TransferSubject { file, summary, target } = subject;
     if let Some(who) = open_by(paths, &file.id) {
         return TransferResult::Failed(TransferError::Open(who));
     }
@@ -184,21 +196,21 @@ fn one(
     paths: &Paths,
     transfers: Option<&Transfers<'_>>,
     kind: TransferKind,
-    traveller: Traveller,
+    subject: TransferSubject,
     as_json: bool,
 ) -> Result<u8, VerbError> {
-    let target = &traveller.target;
+    let target = &subject.target;
     let map: Vec<(String, String)> =
-        traveller.summary.dir.iter().map(|dir| (dir.clone(), target.dir.clone())).collect();
-    let result = transfer(paths, transfers, kind, &traveller, &map, &mut OldAgents::default());
+        subject.summary.dir.iter().map(|dir| (dir.clone(), target.dir.clone())).collect();
+    let result = transfer(paths, transfers, kind, &subject, &map, &mut OldAgents::default());
     if let TransferResult::Failed(error) = result {
-        return Err(failed(error).about(&traveller.file.id));
+        return Err(failed(error).about(&subject.file.id));
     }
     if as_json {
-        say(format_args!("{}", json!(object(kind, &traveller, &result))))?;
+        say(format_args!("{}", json!(object(kind, &subject, &result))))?;
         return Ok(0);
     }
-    let id = traveller.file.id.short();
+    let id = subject.file.id.short();
     let dir = visible(&target.dir);
     match &result {
         TransferResult::Done(report) => {
@@ -237,12 +249,12 @@ fn move_directory(
     let all = of_directory(paths, from, to);
     let map = [(from.to_owned(), to.to_owned())];
     let (mut rows, mut agents) = (Vec::new(), OldAgents::default());
-    for traveller in all {
-        let result = transfer(paths, transfers, TransferKind::Move, &traveller, &map, &mut agents);
+    for subject in all {
+        let result = transfer(paths, transfers, TransferKind::Move, &subject, &map, &mut agents);
         if !as_json {
-            print_row(&traveller, &result)?;
+            print_row(&subject, &result)?;
         }
-        rows.push((traveller, result));
+        rows.push((subject, result));
     }
     let failures = rows.iter().filter(|(_, result)| matches!(result, TransferResult::Failed(_))).count();
     let is_moved =
@@ -261,7 +273,7 @@ fn move_directory(
     }
     if as_json {
         let list: Vec<Value> =
-            rows.iter().map(|(traveller, result)| object(TransferKind::Move, traveller, result)).collect();
+            rows.iter().map(|(subject, result)| object(TransferKind::Move, subject, result)).collect();
         let stay: Vec<_> = stay.iter().map(|(path, _)| path.to_string_lossy()).collect();
         say(format_args!("{}", json!({"conversations": list, "memory_files": files, "stay": stay})))?;
     } else {
@@ -284,7 +296,7 @@ fn move_directory(
 }
 
 /// The conversations of a directory and those below it, each with its new directory.
-fn of_directory(paths: &Paths, from: &str, to: &str) -> Vec<Traveller> {
+fn of_directory(paths: &Paths, from: &str, to: &str) -> Vec<TransferSubject> {
     let all = Transcripts::all(paths);
     note_all(&all.notices);
     let folder = project_folder(&paths.claude, from);
@@ -302,7 +314,7 @@ fn of_directory(paths: &Paths, from: &str, to: &str) -> Vec<Traveller> {
             return None;
         }
         let target = TransferTarget { dir: format!("{to}{rest}"), id: file.id.clone() };
-        Some(Traveller { file, summary, target })
+        Some(TransferSubject { file, summary, target })
     };
     all.files.into_iter().zip(read).filter_map(of).collect()
 }
@@ -314,7 +326,7 @@ fn move_memory(
     transfers: Option<&Transfers<'_>>,
     from: &str,
     to: &str,
-    rows: &[(Traveller, TransferResult)],
+    rows: &[(TransferSubject, TransferResult)],
 ) -> Result<MovedMemory, TransferError> {
     let mut dirs = vec![(from.to_owned(), to.to_owned())];
     let below = rows.iter().filter_map(|(row, _)| Some((row.summary.dir.clone()?, row.target.dir.clone())));
@@ -361,8 +373,8 @@ pub(super) fn say_resume(target: &TransferTarget) -> std::io::Result<()> {
     say_wrapped(format_args!("Resume it: cd {dir} && hopty --resume {}", target.id))
 }
 
-fn print_row(traveller: &Traveller, result: &TransferResult) -> std::io::Result<()> {
-    let (id, title) = (traveller.file.id.short(), title(&traveller.summary));
+fn print_row(subject: &TransferSubject, result: &TransferResult) -> std::io::Result<()> {
+    let (id, title) = (subject.file.id.short(), title(&subject.summary));
     match result {
         TransferResult::Done(report) => {
             say_wrapped(format_args!("moved   {id}  {}  {title}", size(report.bytes)))
@@ -372,7 +384,7 @@ fn print_row(traveller: &Traveller, result: &TransferResult) -> std::io::Result<
         }
         TransferResult::There => say_wrapped(format_args!(
             "there   {id}  Claude finds it in {} already  {title}",
-            visible(&traveller.target.dir)
+            visible(&subject.target.dir)
         )),
         TransferResult::Failed(error) => {
             say_wrapped(format_args!("FAILED  {id}  {}  {title}", visible(&error.to_string())))?;
@@ -382,7 +394,7 @@ fn print_row(traveller: &Traveller, result: &TransferResult) -> std::io::Result<
     }
 }
 
-fn object(kind: TransferKind, traveller: &Traveller, result: &TransferResult) -> Value {
+fn object(kind: TransferKind, subject: &TransferSubject, result: &TransferResult) -> Value {
     let (state, why) = match result {
         TransferResult::Done(_) if kind == TransferKind::Move => ("moved", None),
         TransferResult::Done(_) => ("copied", None),
@@ -396,10 +408,10 @@ fn object(kind: TransferKind, traveller: &Traveller, result: &TransferResult) ->
         _ => None,
     };
     json!({
-        "id": traveller.file.id,
-        "new_id": traveller.target.id,
-        "from": traveller.summary.dir,
-        "to": traveller.target.dir,
+        "id": subject.file.id,
+        "new_id": subject.target.id,
+        "from": subject.summary.dir,
+        "to": subject.target.dir,
         "state": state,
         "why": why,
         "transcript": report.map(|report| report.transcript.to_string_lossy().into_owned()),

@@ -18,8 +18,8 @@ use crate::fs::project::project_of;
 use crate::fs::store::HandoffScope;
 use crate::sys::clock::Clock;
 
-/// The handoff for `show`: the one with the given id, else the one that waits here, else the last one of this
-/// directory.
+/// The handoff for `show`: the one with the given id; without an id the one that waits here, or if none waits
+/// the last one of this directory.
 fn handoff_to_show(place: &HandoffPlace, which: &HandoffArg) -> Result<HandoffId, VerbError> {
     let missing = match place.find(which) {
         Ok(id) => return Ok(id),

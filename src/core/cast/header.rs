@@ -15,7 +15,7 @@ pub struct CastHeader {
     pub cols: u16,
     /// Rows at the start.
     pub rows: u16,
-    /// The recording says 0x0, as asciinema 2 writes where the terminal has no size; 80x24 stands for it.
+    /// The recording says 0x0, as asciinema 2 writes for a terminal without a size; it is played at 80x24.
     pub has_no_size: bool,
     /// The terminal's type, such as `xterm-256color`.
     pub term_type: Option<String>,

@@ -1,4 +1,4 @@
-//! The question of mode `ask`: how Claude is told to ask it, and how the answer is read from the tool's
+//! The question of mode `ask`: the text that makes Claude ask it, and how the answer is read from the tool's
 //! result.
 //!
 //! Claude asks with its own tool, AskUserQuestion, where people look anyway. The text is fixed except for the

@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pasted_prompt::SentPrompt;
+use crate::core::text::squeeze::squeeze;
 
 /// The longest prompt that is typed, in characters and in lines. Claude wraps a longer one.
 const TYPED: (usize, usize) = (800, 3);
@@ -74,10 +75,6 @@ impl CarriedPrompt {
     pub fn is(&self, prompt: &str) -> bool {
         squeeze(prompt) == self.squeezed
     }
-}
-
-fn squeeze(text: &str) -> String {
-    text.split_whitespace().collect()
 }
 
 #[cfg(test)]

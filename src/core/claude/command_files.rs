@@ -1,4 +1,4 @@
-//! Which files a command names. What a hook runs can be rewritten while the settings stay the same.
+//! Which files a command names: the program of a hook can be rewritten while the settings stay the same.
 //!
 //! A command is split roughly as a shell does, and every word that may be a path is returned; the file system
 //! decides which of them are scripts. Not followed: what a script runs in its turn, bare names in `PATH`, and
@@ -111,7 +111,7 @@ fn candidates(word: &str, dirs: CommandDirs<'_>, bases: &[PathBuf]) -> Vec<PathB
     };
     let (mut paths, unknown) = match variables.into_iter().find_map(below) {
         Some((path, rest)) => (vec![path], rest),
-        // In `--flag=path` and `NAME=path` the path is a word of its own by now.
+        // Here the path in `--flag=path` and `NAME=path` is already a separate word.
         None if word.starts_with('-') => (Vec::new(), word.to_owned()),
         None => (bases.iter().map(|base| base.join(word)).collect(), word.to_owned()),
     };

@@ -151,7 +151,7 @@ impl LastAnswer {
     }
 
     /// Whether this line belongs to the reply to hopty's request for a note at the end of a turn. The turn
-    /// has its answer by then, so the reply is none, whatever its form.
+    /// already has its answer then, so the reply is not one, whatever its form.
     fn is_note_reply(&mut self, line: &Assistant) -> bool {
         if std::mem::take(&mut self.awaits_note) {
             self.note_reply.clone_from(&line.message_id);

@@ -2,6 +2,7 @@
 //! it.
 
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
+use crate::core::text::squeeze::squeeze;
 
 /// Why a text cannot be submitted as a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,6 @@ impl SentPrompt {
     /// space are removed.
     ///
     /// # Errors
-    ///
     /// If the text cannot be submitted with proof.
     pub fn new(text: &str) -> Result<Self, NotSubmittable> {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -81,10 +81,6 @@ impl SentPrompt {
         let later = matches!((&self.since, at), (Some(since), Some(at)) if at >= since.as_str());
         later && self.is(prompt)
     }
-}
-
-fn squeeze(text: &str) -> String {
-    text.split_whitespace().collect()
 }
 
 #[cfg(test)]

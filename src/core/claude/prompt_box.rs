@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::core::text::squeeze::squeeze;
+
 /// The effect of Enter on the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoxMode {
@@ -72,10 +74,6 @@ impl ScreenPromptBox {
             }
         }
     }
-}
-
-fn squeeze(text: &str) -> String {
-    text.split_whitespace().collect()
 }
 
 /// Joins wrapped rows: a row was wrapped if the next word did not fit.

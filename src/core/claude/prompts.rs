@@ -17,7 +17,7 @@ pub const PROMPT_CAP: usize = 20_000;
 pub const BYTES_CAP: usize = 8 << 20;
 /// How much is kept of the beginning and of the end of a shortened prompt, in bytes each.
 const SHORTENED: usize = 2 << 10;
-/// How much is kept of what Claude wrote before a short prompt, in bytes.
+/// The most of Claude's text before a short prompt that is kept, in bytes.
 pub(crate) const ASKED_CAP: usize = 1500;
 /// How many prompts one line can contain: the answers to the questions of a call.
 const UNDATED: usize = 16;
@@ -76,7 +76,7 @@ pub struct TranscriptPrompt {
     pub images: usize,
     /// When it was written, RFC 3339.
     pub at: Option<String>,
-    /// The end of what Claude wrote before it, for a prompt so short that it may be an answer.
+    /// The end of Claude's text before it, for a prompt so short that it may be an answer.
     pub asked: Option<String>,
     /// The selection in the person's editor: the file, and the lines if they are known (`src/a.ts:141-163`).
     pub selected: Option<String>,

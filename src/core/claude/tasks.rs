@@ -20,12 +20,12 @@ pub struct Task {
 /// How many tasks that come first are kept.
 pub const AFTER_CAP: usize = 16;
 
-/// The key of a task: its number, else its subject.
+/// The key of a task: its number, or its subject if it has none.
 pub fn task_key(task: &Task) -> String {
     if task.id.is_empty() { task.subject.clone() } else { format!("#{}", task.id) }
 }
 
-/// The subject of a task from an earlier conversation, of which only the number is known.
+/// The subject of a task from an earlier conversation if only its number is known.
 pub(crate) fn unknown_subject(id: &str) -> String {
     format!("task {}", cut_words(id, 20))
 }
@@ -110,8 +110,8 @@ impl Tasks {
             return;
         }
         let Some(task) = self.all.iter_mut().rev().find(|task| task.id == id) else {
-            // Created in an earlier conversation that shares this list. Its number stands for it until
-            // TaskList names it.
+            // Created in an earlier conversation that shares this list. Its number is shown until TaskList
+            // names it.
             let subject = input.subject.clone().unwrap_or_else(|| unknown_subject(id));
             self.put(id, &subject, TaskStatus::from_word(status.unwrap_or_default()));
             return;

@@ -170,8 +170,8 @@ pub struct ToolInput {
     pub comes_after: Vec<String>,
     /// `status` of a task.
     pub status: Option<String>,
-    /// The purpose of the call in a few words: `description`, else the beginning of `command`, `pattern`,
-    /// `query`, `url`, `skill` with its `args`, or `name`.
+    /// The purpose of the call in a few words: `description`, or if there is none the beginning of `command`,
+    /// `pattern`, `query`, `url`, `skill` with its `args`, or `name`.
     pub about: Option<String>,
     /// `todos` of the old TodoWrite.
     pub todos: Option<Vec<TaskRow>>,
@@ -199,8 +199,8 @@ pub struct ToolInput {
     pub schedule: Option<String>,
     /// `id` of CronDelete.
     pub job: Option<String>,
-    /// The other fields of a call to a server's tool as one line of JSON, redacted and cut: nothing else says
-    /// what the tool was called with.
+    /// The other fields of a call to a server's tool as one line of JSON, redacted and cut: they are the only
+    /// record of its arguments.
     pub rest: Option<String>,
 }
 
@@ -209,7 +209,7 @@ pub struct ToolInput {
 pub struct TaskRow {
     /// The number of a task; todos have none.
     pub id: Option<String>,
-    /// What is to be done.
+    /// The work, in one line.
     pub subject: String,
     /// `pending`, `in_progress`, `completed`.
     pub status: String,
@@ -260,13 +260,13 @@ pub enum UserKind {
     ShellOutput(String),
     /// A text that the person gave to Claude's memory (`#`).
     Memory(String),
-    /// What the person asked to be kept when they compacted the conversation: `/compact keep the ports`.
+    /// The person's instruction for a compaction: `/compact keep the ports`.
     Compact(String),
     /// The text of the custom command or skill above.
     CommandText(String),
     /// The files of the images of the prompt above.
     ImageFiles(Vec<String>),
-    /// Claude's summary of what was said before a compaction.
+    /// Claude's summary of the messages before a compaction.
     Summary(String),
     /// Claude's own slash commands, their output, caveats: no turn of a person.
     #[default]
@@ -300,7 +300,7 @@ pub struct ResultDetail {
     pub notes: Vec<(String, String)>,
     /// Write: `create` or `update`.
     pub wrote: Option<String>,
-    /// The id of what still runs behind this answer: a shell or an agent.
+    /// The id of a shell or an agent that still runs after this answer.
     pub running: Option<String>,
     /// The file with the output of that.
     pub output: Option<String>,

@@ -406,8 +406,8 @@ fn shell_output(line: &str) -> String {
     ends(&line.replacen("</bash-stdout><bash-stderr>", "\n", 1), RESULT_HEAD, RESULT_TAIL)
 }
 
-/// What the person wants to keep when they compact the conversation: `/compact keep the ports`. Claude runs
-/// the command itself, but the words are the person's.
+/// The person's instruction for a compaction: `/compact keep the ports`. Claude Code runs the command itself,
+/// but the words are the person's.
 fn compact_words(line: &str) -> Option<String> {
     let rest = line.strip_prefix("<command-name>/compact</command-name>")?;
     let (_, given) = rest.split_once("<command-args>")?;

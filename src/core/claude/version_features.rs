@@ -75,7 +75,7 @@ pub struct ClaudeFeatures {
     /// Claude can make its system prompt anew when it resumes a conversation (`--system-prompt-snapshot`).
     #[serde(default)]
     pub renews_system_prompt: bool,
-    /// Another size for a moment makes Claude redraw its status line, and nothing else.
+    /// Another size for a moment only makes Claude redraw its status line.
     #[serde(default)]
     pub redraws_status_line: bool,
     /// Why no hand-over is possible.

@@ -62,7 +62,7 @@ pub enum FileReport {
     },
 }
 
-/// The files that a session watches, and what the last one said.
+/// The files that a session watches, and their content at the last scan.
 #[derive(Clone, Debug, Default)]
 pub struct WatchedFiles {
     /// Which files, in the order in which they are read.

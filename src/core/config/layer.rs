@@ -15,8 +15,8 @@ use super::problem::{
 };
 use super::schema::{Config, Profile};
 
-/// The most bytes that are read of a configuration file; a larger one is ignored as a whole.
-const MAX_FILE: usize = 1 << 20;
+/// The largest configuration file, in bytes; a larger one is ignored as a whole.
+pub const CONFIG_FILE_MAX: usize = 1 << 20;
 /// The most problems that are kept from one source, which may be hostile.
 const MAX_PROBLEMS: usize = 64;
 
@@ -149,8 +149,8 @@ impl Layers {
 
     fn file(&mut self, file: File<'_>, rule: ProjectRule) {
         let whole = ConfigSource::File { path: file.path.to_owned(), line: None };
-        if file.text.len() > MAX_FILE {
-            return self.report(&whole, ProblemKind::TooLarge(MAX_FILE));
+        if file.text.len() > CONFIG_FILE_MAX {
+            return self.report(&whole, ProblemKind::TooLarge(CONFIG_FILE_MAX));
         }
         let table = match file.text.parse::<Table>() {
             Ok(table) => table,

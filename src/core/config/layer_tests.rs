@@ -315,7 +315,7 @@ fn a_file_that_is_no_toml_costs_only_itself() {
         assert!(!says(&read).chars().any(|c| c.is_control() && c != '\n'), "{text:.20}");
     }
     assert!(says(&user("\n\n[restart")).starts_with("config.toml:3: not valid TOML"));
-    assert!(says(&user(&"#".repeat(MAX_FILE + 1))).contains("larger than 1048576 bytes"));
+    assert!(says(&user(&"#".repeat(CONFIG_FILE_MAX + 1))).contains("larger than 1048576 bytes"));
     assert_eq!(says(&user("")), "");
     assert_eq!(says(&user("\u{feff}[restart]\r\ngrace = \"6s\"\r\n")), "");
 }

@@ -18,7 +18,7 @@ mod units;
 
 pub use duration::{BadSpan, DurationMs};
 pub use keys::{ConfigKey, Floor, KEYS, ProjectMay, ValueKind};
-pub use layer::{File, FlagValue, Resolved, Sources, ValueOrigin, resolve};
+pub use layer::{CONFIG_FILE_MAX, File, FlagValue, Resolved, Sources, ValueOrigin, resolve};
 pub use level::{Levels, Threshold};
 pub use problem::{ConfigSource, Problem, ProblemKind, Retired, counts};
 pub use schema::{

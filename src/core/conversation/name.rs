@@ -34,7 +34,8 @@ impl ConversationName {
     }
 }
 
-/// The `titles` that a word names: those equal to it, or else those that contain it, ignoring case.
+/// The `titles` that a word names: those equal to it, or if there are none those that contain it, ignoring
+/// case.
 pub fn titled<'a, T>(word: &str, titles: impl Iterator<Item = (&'a str, T)> + Clone) -> Vec<T> {
     let word = word.to_lowercase();
     let which = |is: fn(&str, &str) -> bool| {

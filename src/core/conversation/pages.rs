@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 
 use super::entry::{Entry, Speaker, ToolCall};
 use crate::core::redact::redact;
+use crate::core::text::markup::escape_markup;
 use crate::core::text::safe_text::{fenced, without_sequences};
 use crate::core::text::visible::{is_hidden, visible};
 use crate::core::time::WallTime;
@@ -215,12 +216,12 @@ impl<'a> CodeFence<'a> {
 const STYLE: &str = include_str!("conversation_page.css");
 
 pub fn html_head(head: &PageHead, options: PageOptions) -> String {
-    let title = escaped(&options.clean_line(&head.title));
+    let title = escape_markup(&options.clean_line(&head.title));
     let facts: String = head
         .facts
         .iter()
         .map(|(fact, value)| {
-            format!("<dt>{}</dt><dd>{}</dd>", escaped(fact), escaped(&options.clean_line(value)))
+            format!("<dt>{}</dt><dd>{}</dd>", escape_markup(fact), escape_markup(&options.clean_line(value)))
         })
         .collect();
     format!(
@@ -246,7 +247,7 @@ pub fn html_entry(entry: &Entry, options: PageOptions) -> String {
             speaker.word(),
             name(*speaker),
             time(*at),
-            escaped(options.clean(text).trim()),
+            escape_markup(options.clean(text).trim()),
             images(*count)
         ),
         Entry::Tool(call) => {
@@ -254,7 +255,7 @@ pub fn html_entry(entry: &Entry, options: PageOptions) -> String {
             let outcome = options.clean_line(&call.outcome());
             let failed = call.answer.as_ref().is_some_and(|answer| answer.is_error);
             let class = if failed { "tool failed" } else { "tool" };
-            let summary = format!("{} <small>{}</small>", escaped(&line), escaped(&outcome));
+            let summary = format!("{} <small>{}</small>", escape_markup(&line), escape_markup(&outcome));
             if !options.with_tools {
                 return format!("<p class=\"{class}\">{summary}</p>\n");
             }
@@ -262,32 +263,16 @@ pub fn html_entry(entry: &Entry, options: PageOptions) -> String {
             format!(
                 "<details class=\"{class}\"><summary>{summary}</summary><pre>{}</pre><pre>{}</pre>\
                  </details>\n",
-                escaped(&options.clean(&input(call))),
-                escaped(&answer)
+                escape_markup(&options.clean(&input(call))),
+                escape_markup(&answer)
             )
         }
         Entry::Note { at, text } => format!(
             "<p class=\"note\">{} <time>{}</time></p>\n",
-            escaped(&options.clean_line(text)),
+            escape_markup(&options.clean_line(text)),
             time(*at)
         ),
     }
-}
-
-/// Escapes every character with a meaning in HTML.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 8);
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ pub struct SearchHit {
     pub text: String,
     /// The numbers of its matching lines, from 0, in order.
     pub lines: Vec<usize>,
-    /// Whether a sub-agent said it or was told it.
+    /// Whether it is a message from or to a sub-agent.
     pub is_of_agent: bool,
 }
 

@@ -11,10 +11,10 @@
 mod fields;
 mod foreign_line;
 mod json_parts;
-mod moved_line_check;
 mod path_map;
 mod redact;
 mod rules;
+mod transfer_proof;
 
 pub use foreign_line::{
     ForeignLine, ForeignProject, LeftOutOfLines, agent_without_acting_parts, without_acting_parts,

@@ -113,7 +113,7 @@ pub struct GitState {
     /// New files as a patch, which is appended to `changes.patch`; notes name those that are left out. Not
     /// redacted.
     pub new_files: Vec<u8>,
-    /// What was left out, and why: a patch that is too long, a timeout.
+    /// Omissions and their reasons: a patch that is too long, a timeout.
     pub notes: Vec<String>,
     /// The top of the work tree, which the changed paths are relative to; none if that does not hold for all
     /// of them.
@@ -127,7 +127,7 @@ pub struct GitState {
     pub inner: Vec<String>,
 }
 
-/// Whether the memory-keeper server is configured: only then the document has its instruction.
+/// Whether the memory-keeper server is configured: the document has its instruction only if it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryKeeper {
     #[default]
@@ -176,13 +176,13 @@ pub struct EarlierHandoff<'a> {
     pub decisions: &'a [AnsweredQuestion],
     /// The plan that the person approved last.
     pub plan: Option<&'a str>,
-    /// The person has said more than a line since.
+    /// The person has typed more than one line since then.
     pub plan_is_old: bool,
-    /// They have said anything since.
+    /// They have typed anything since then.
     pub plan_said_since: bool,
     /// Newest first.
     pub agreed: &'a [AgreedAnswer],
-    /// Claude's summary of what was said before the first transcript begins.
+    /// Claude's summary of the conversation before the first transcript.
     pub summary: Option<&'a str>,
     /// Tool calls, a line each, newest first.
     pub steps: &'a [String],
@@ -200,7 +200,7 @@ pub struct Capture {
     pub goal: Option<String>,
     pub prompts: HandoffPrompts,
     pub answers: HandoffAnswers,
-    /// Claude's summary of what was said before the transcript begins.
+    /// Claude's summary of the conversation before the transcript.
     pub summary_before: Option<String>,
     /// Claude's hand-over note.
     pub note: Option<Note>,
@@ -219,7 +219,7 @@ pub struct Capture {
     pub reports: HandoffReports,
     /// Commands that the person ran with `!`, oldest first.
     pub shell_commands: Vec<ShellCommand>,
-    /// They ran one after everything that was said.
+    /// They ran one after the last message.
     pub ran_since: bool,
     /// Tools that failed, oldest first.
     pub errors: Vec<ToolError>,

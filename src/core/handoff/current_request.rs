@@ -1,4 +1,4 @@
-//! Which of the person's prompts are the current request, and which hold for all that follows.
+//! Which of the person's prompts are the current request, and which are standing rules.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use super::pasted_text::{END_OF_PASTE, PASTED, own_words};
 use crate::core::claude::prompts::{PromptKind, TranscriptPrompt, end_of};
 use crate::core::text::safe_text::cut_bytes;
 
-/// The width of one line of a usual terminal, in columns. What fits on it may be an answer, "go on" or a
-/// correction, in any language, and no list of words tells it from a task.
+/// The width of one line of a usual terminal, in columns. A prompt that fits on it may be an answer, "go on"
+/// or a correction; no list of words separates those from a task in every language.
 pub const SHORT_COLUMNS: usize = 80;
 /// A prompt that is no wider than this, about four words, does not name the work, in columns.
 pub const NAMELESS_COLUMNS: usize = 24;
-/// How much is looked at of the beginning and of the end of a prompt, in bytes.
+/// The most of the beginning and of the end of a prompt that is read, in bytes.
 const MEASURED: usize = 16 << 10;
-/// Words of a sentence that prohibits or demands something, or takes that back, in lower case. They decide
-/// what is kept longest where room is short, and nothing else.
+/// Words of a sentence that prohibits or demands something, or revokes that, in lower case. They only decide
+/// what is kept longest when there is not enough room.
 const STANDING: &[&str] = &[
     "never", "always", "don't", "dont", "do not", "must", "mustn't", "only", "from now on", "from here on",
     "until i", "unless", "no longer", "hands off", "alone", "no new", "ask me before", "ask before",
@@ -32,14 +32,14 @@ const STANDING: &[&str] = &[
     "changed my mind", "everywhere", "holds for", "holds from", "vergiss", "doch nicht", "doch wieder",
     "stattdessen", "darfst", "überall", "oublie", "finalement", "partout", "olvida", "al final", "забудь",
 ];
-/// The same in scripts that put no blanks between words.
+/// The same in scripts without spaces between words.
 const STANDING_UNSPACED: &[&str] = &[
     "絶対", "必ず", "ないで", "常に", "禁止", "不要", "不得", "必须", "总是", "절대", "항상", "마세요", "别",
     "勿", "るな", "지 마", "อย่า", "ห้าม", "改成", "还是用", "可以了", "算了", "やっぱり",
 ];
 
-/// The prompt that names what the person wants, of prompts in their order: the newest that is longer than a
-/// few words; else the longest of all.
+/// The prompt that names the work, of prompts oldest first: the newest that is longer than a few words,
+/// otherwise the longest.
 pub fn current<'a>(
     prompts: impl DoubleEndedIterator<Item = &'a TranscriptPrompt>,
 ) -> Option<&'a TranscriptPrompt> {
@@ -67,10 +67,11 @@ pub fn may_choose(prompt: &TranscriptPrompt) -> bool {
     options.count() > 1 && fits(&prompt.text, NAMELESS_COLUMNS)
 }
 
-/// Where the current request begins, of prompts with the newest first: at the newest that is too long for an
-/// answer or a correction; the first of all when none is.
+/// The position at which the current request begins, of prompts newest first: the newest that is too long for
+/// an answer or a correction, otherwise the first prompt of all.
 ///
-/// What is shorter stands with it, also a new task: a task more is read over, a task less is lost.
+/// Shorter prompts belong to it, even if one is a new task: showing one task too many does less harm than
+/// losing one.
 pub fn request_start<'a>(prompts: impl ExactSizeIterator<Item = &'a TranscriptPrompt>) -> usize {
     let last = prompts.len().saturating_sub(1);
     newest_request(prompts).unwrap_or(last)
@@ -97,11 +98,10 @@ pub fn begins_request(prompt: &TranscriptPrompt) -> bool {
     prompt.kind == PromptKind::Typed && !fits(&prompt.text, SHORT_COLUMNS)
 }
 
-/// Whether the person's own words are one line of at most so many columns.
+/// Whether the person's own words are one line of at most this many columns.
 ///
-/// What they pasted, the output of a program, paths and addresses say what it is about, not what is wanted:
-/// "still broken:" and a trace begin no request, however long the trace is. Where nothing but a paste was
-/// said, it counts.
+/// Pastes, the output of a program, paths and addresses do not count: "still broken:" with a trace begins no
+/// request, however long the trace is. If a prompt is nothing but a paste, the paste counts.
 fn fits(text: &str, columns: usize) -> bool {
     let own = own_words(text);
     let text = ends(if own.trim().is_empty() { text } else { &own });

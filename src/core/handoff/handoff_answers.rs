@@ -1,4 +1,4 @@
-//! What Claude said, as a handoff has it: its answers, and what it found out in the middle of turns.
+//! Claude's words in a handoff: its answers, and its findings in the middle of turns.
 
 use std::collections::HashSet;
 
@@ -21,28 +21,28 @@ use crate::core::text::safe_text::{cut_chars, safe_line};
 const ANSWERS_CAP: usize = 50;
 /// The most messages in the middle of a turn for the next handoff: of the open turn, and of earlier turns.
 const FINDINGS_CAP: usize = 20;
-/// The most promises of Claude's that are told and passed on.
+/// The most promises of Claude's that are shown and passed on.
 const PROMISES_CAP: usize = 6;
 /// The most agreed answers.
 const AGREED_CAP: usize = 3;
 /// The longest text of an agreed answer, in bytes.
 pub(super) const AGREED_BYTES: usize = 16_000;
-/// A longer answer that the person agreed to has a section of its own, in characters.
+/// An agreed answer above this length has a section of its own, in characters.
 pub(crate) const LONG_ANSWER: usize = 260;
 /// Answers that are no wider, such as "It is behind `legacy_list`.", are dropped first, in columns.
 pub(super) const SHORT_ANSWER: usize = 40;
 
-/// A longer answer of Claude's that the person answered in a few words.
+/// A long answer of Claude's to which the person replied in a few words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgreedAnswer {
-    /// What the person said to it, on one line.
+    /// The person's reply, on one line.
     pub reply: String,
     /// The answer, its beginning and its end, at most 16,000 bytes.
     pub text: String,
 }
 
 impl AgreedAnswer {
-    /// The answer and what was said to it; none where an answer is as short as those that are listed.
+    /// The answer and the reply; `None` for an answer that is short enough for the list.
     fn new(reply: &str, answer: &str) -> Option<Self> {
         let is_long = answer.chars().nth(LONG_ANSWER).is_some() && Note::read(answer).is_none();
         is_long.then(|| Self {
@@ -57,7 +57,7 @@ impl AgreedAnswer {
 pub struct HandoffAnswers {
     /// The last answer, whole.
     pub last: String,
-    /// The person has said something since.
+    /// The person has replied.
     pub replied: bool,
     /// The answers at the end of the turns before, oldest first.
     pub earlier: Vec<EarlierAnswer>,
@@ -111,7 +111,7 @@ impl HandoffAnswers {
         self.agreed.truncate(AGREED_CAP);
     }
 
-    /// Everything that Claude said in this conversation.
+    /// All of Claude's texts in this conversation.
     pub(super) fn texts(&self) -> impl Iterator<Item = &String> + Clone {
         self.earlier.iter().map(|one| &one.text).chain(&self.findings).chain([&self.last])
     }
@@ -121,7 +121,7 @@ impl HandoffAnswers {
         self.earlier.iter().rev().chain(&self.before).collect()
     }
 
-    /// What Claude promised last, newest first: as much as is told here and passed on to the next handoff.
+    /// Claude's last promises, newest first: as many as are shown and passed on to the next handoff.
     pub fn promises(&self) -> impl Iterator<Item = &StatedDecision> {
         self.stated.iter().rev().filter(|one| one.is_promise).take(PROMISES_CAP)
     }
@@ -181,8 +181,8 @@ fn drop_short_ones(answers: &mut Vec<EarlierAnswer>) {
     }
 }
 
-/// Long answers that the person answered in a few words since the current request began, newest first: "ok do
-/// it" is about all of them. A longer prompt may begin a request by numbers of its lines.
+/// Long answers since the current request began to which the person replied in a few words, newest first: "ok
+/// do it" applies to all of them. A longer prompt may begin a request by naming their line numbers.
 fn agreed(facts: &TranscriptFacts) -> Vec<AgreedAnswer> {
     let last = facts.answers.last().text.trim();
     let mut goes_on = true;

@@ -58,9 +58,9 @@ impl HandoffTasks {
         done
     }
 
-    /// Claude's list continues over a hand-over: tasks that were open are still open. If this conversation
-    /// has begun a list of its own, the numbers of the earlier one mean nothing, and its tasks are old.
-    /// `has_request`: this conversation has a request of its own.
+    /// Claude's list continues after a hand-over: open tasks stay open. If this conversation has begun a list
+    /// of its own, the numbers of the earlier one mean nothing, and its tasks are old. `has_request`: this
+    /// conversation has a request of its own.
     pub(super) fn inherit(&mut self, before: &EarlierHandoff<'_>, has_request: bool) {
         let line = |text: &String| cut_chars(&safe_line(text), 500);
         self.done_before = before.done.iter().take(DONE_CAP).map(line).collect();

@@ -148,7 +148,7 @@ impl HandoffPlans {
             self.approved = before.plan.map(|plan| PlanInHand {
                 text: plan.to_owned(),
                 file: None,
-                // A longer prompt may set other work, which nobody can tell: it counts as such.
+                // A longer prompt may set other work; hopty cannot tell, so it counts as such.
                 is_current: !has_request && !before.plan_is_old,
                 said_since: before.plan_said_since || says_more(prompts.iter()),
             });
@@ -194,8 +194,7 @@ pub struct HandoffReports {
 }
 
 impl HandoffReports {
-    /// Takes the reports of earlier conversations that none of `texts`, which Claude said in this one,
-    /// sums up.
+    /// Takes the reports of earlier conversations that none of `texts`, Claude's texts of this one, sums up.
     pub(super) fn inherit<'t>(
         &mut self,
         before: &[AgentReport],

@@ -98,9 +98,9 @@ impl Manifest {
     }
 
     /// Makes `entry` the current one, and clears the active one that it replaces: a channel, project and
-    /// session has one active handoff at most. A session that only reuses the name of an earlier one does not
-    /// clear that one's handoff, because the person was told that it waits. Handoffs made outside of a
-    /// session belong together by directory, because all directories without a channel share one.
+    /// session has at most one active handoff. A session that only reuses the name of an earlier one does not
+    /// clear that one's handoff, because the person was told that it is still there. Handoffs made outside of
+    /// a session belong together by directory, because all directories without a channel share one.
     pub fn add(&mut self, entry: IndexEntry) {
         for old in self.current.iter_mut().chain(&mut self.also_active) {
             let same = old.hopty_session == entry.hopty_session && old.project() == entry.project();
@@ -140,8 +140,8 @@ impl Manifest {
         self.history.truncate(HISTORY_CAP);
     }
 
-    /// The newest active handoff that nobody is loading: of `session` or of no session; of any session if
-    /// `session` is none. Of `project`, or of all if that is none; a handoff that was made in `dir` takes
+    /// The newest active handoff that no process is loading: of `session` or of no session; of any session if
+    /// `session` is `None`. Of `project`, or of all if that is `None`; a handoff that was made in `dir` takes
     /// precedence.
     pub fn pending(
         &self,
@@ -256,7 +256,7 @@ impl Manifest {
         moved
     }
 
-    /// Expires handoffs that are due at `now` and that nobody is loading. Returns their ids.
+    /// Expires handoffs that are due at `now` and that no process is loading. Returns their ids.
     pub fn expire_due(&mut self, now: WallTime, alive: impl Fn(u32, u64) -> bool) -> Vec<HandoffId> {
         let mut expired = Vec::new();
         for entry in self.current.iter_mut().chain(&mut self.also_active) {

@@ -112,7 +112,7 @@ pub struct IndexEntry {
     /// SHA-256 of `handoff.md`, lower-case hexadecimal; empty in manifests of other programs.
     #[serde(default)]
     pub sha256: String,
-    /// SHA-256 of `brief.md`; none in manifests of other programs and of hopty 0.1.
+    /// SHA-256 of `brief.md`; none in manifests of other programs and of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brief_sha256: Option<String>,
     /// The expiry; none: never.

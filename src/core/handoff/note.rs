@@ -43,7 +43,7 @@ Leave out keys, passwords and other secrets."
 /// The question at the end of a turn, or when the tool loop has taken too long.
 pub const QUESTION: &str = question!("Call no tool and begin nothing new: answer");
 
-/// The question in a tool loop, which continues: the answer costs no request of its own.
+/// The question during a tool loop, which continues: the answer needs no request of its own.
 pub const QUESTION_IN_LOOP: &str =
     question!("Go on with your work, and begin your next message, in front of its tool calls, with a note");
 
@@ -260,7 +260,7 @@ mod tests {
         }
 
         #[test]
-        fn no_answer_does_harm(answer in ".*") {
+        fn no_answer_panics(answer in ".*") {
             let _ = Note::read(&answer);
         }
     }

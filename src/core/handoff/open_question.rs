@@ -2,13 +2,13 @@
 
 use super::current_request::is_option;
 
-/// What may stand below a question: so many lines of prose, and so many characters in them.
+/// The most lines of prose after a question, and the most characters in them.
 const CLOSING: (usize, usize) = (6, 400);
 /// What quotes the words of others or names something, by its first and its last sign.
 const QUOTES: [(char, char); 6] = [('`', '`'), ('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('»', '«')];
 
-/// Whether a text of Claude's ends with a question to the person: with the last sentence of one of its last
-/// lines. Options, lists, tables and a few closing lines may stand below it.
+/// Whether a text of Claude's ends with a question to the person, in the last sentence of one of its last
+/// lines. Options, lists, tables and a few closing lines may follow.
 pub fn asks(text: &str) -> bool {
     let mut fenced = false;
     let outside: Vec<&str> = text
@@ -36,8 +36,8 @@ pub fn asks(text: &str) -> bool {
     false
 }
 
-/// Whether a line ends with a question of its own. Signs may follow it, and in a line of prose options or a
-/// remark in parentheses. Japanese can do without the mark.
+/// Whether a line ends with a question. Punctuation may follow it, and in a line of prose options or a remark
+/// in parentheses. Japanese does not need the question mark.
 fn ends_with_question(line: &str) -> bool {
     let line = without_quotes(line);
     let Some((question, behind)) = line.rsplit_once(is_mark) else {
@@ -68,7 +68,7 @@ fn is_mark(c: char) -> bool {
     matches!(c, '?' | '？' | '؟')
 }
 
-/// A line with a letter for each part that stands in back-ticks or in quotes.
+/// A line in which each part in back-ticks or quotes is replaced by a letter.
 fn without_quotes(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;

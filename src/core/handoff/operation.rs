@@ -1,8 +1,8 @@
 //! What Claude was in the middle of, in the words of the second source document.
 //!
-//! An operation that a hand-over would leave broken is completed or awaited ([`at_a_boundary`] tells the
-//! supervisor, which waits up to its limit); one that can be continued is saved and marked as partial. Only
-//! the tool calls decide which it is.
+//! An operation that a hand-over would break is completed or awaited ([`at_a_boundary`] tells the supervisor,
+//! which waits up to its limit); one that can be continued is saved and marked as partial. Only the tool
+//! calls decide which it is.
 
 use serde::{Deserialize, Serialize};
 

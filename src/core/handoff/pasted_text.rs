@@ -22,7 +22,7 @@ enum Part<'a> {
 
 /// Pasted text for between the marks: nothing in it looks like the end mark.
 pub fn without_end_mark(pasted: &str) -> Cow<'_, str> {
-    // Invisible characters are removed later, and must not hide the mark until then.
+    // Invisible characters, which are removed later, must not hide the mark here.
     let visible = visible_text(pasted);
     match visible.contains(END_OF_PASTE) {
         true => Cow::Owned(visible.replace(END_OF_PASTE, "(end of paste)")),
@@ -69,7 +69,7 @@ pub fn own_words(text: &str) -> Cow<'_, str> {
 }
 
 /// The prompt with as much of its pastes as fits into `room` UTF-16 units; each line costs two more. If
-/// nothing fits, a line says how much was pasted. The person's own words stay whole.
+/// nothing fits, a line says how much was pasted. The person's own words are never cut.
 pub fn with_short_pastes(text: &str, room: usize) -> Cow<'_, str> {
     if cost(text) <= room || !has_paste(text) {
         return Cow::Borrowed(text);

@@ -62,7 +62,7 @@ fn ranked_windows(sentence: &str, rank: impl Fn(&str) -> Option<u8>) -> Vec<(u8,
             Some((known, begin, end)) if *end > from && to - *begin <= WINDOW + STEP => {
                 (*known, *end) = (rank.min(*known), to);
             }
-            // What the one before shows is not shown again.
+            // Text of the previous part is not shown again.
             Some((_, _, end)) if *end >= to => {}
             last => {
                 let from = last.map_or(from, |(_, _, end)| from.max(*end));

@@ -7,7 +7,7 @@ use crate::core::claude::transcript_facts::mentions_error;
 
 /// A longer run is folded.
 const RUN: usize = 6;
-/// How many of its lines are kept.
+/// The number of its lines that are kept.
 const SHOWN: usize = 2;
 /// The fewest letters of a hexadecimal number without a digit.
 const HEX: usize = 6;

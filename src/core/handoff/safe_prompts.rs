@@ -1,4 +1,4 @@
-//! The words that were said, made safe to show: every prompt of the person, and Claude's last answer.
+//! Prompts and answers that are safe to show: every prompt of the person, and Claude's last answer.
 
 use std::collections::HashSet;
 
@@ -25,13 +25,13 @@ const ROW_BYTES: usize = 64;
 const PASSED_CHARS: [usize; 2] = [6000, 600];
 /// The most that is passed on of the prompt that set the current work, in bytes.
 const REQUEST_BYTES: usize = 256 << 10;
-/// How much of a prompt is measured, in bytes.
+/// The most of a prompt that is measured, in bytes.
 const WIDEST: usize = 4096;
-/// How much is shown of a tool call that a prompt is about, in characters.
+/// The length of a tool call that a prompt is about, in characters.
 const CALL_CHARS: usize = 120;
-/// How many are the newest ones.
+/// The newest prompts of those that are passed on.
 const NEWEST: usize = 12;
-/// How many are the oldest ones: specifications and rules stand there.
+/// The oldest prompts of those: specifications and rules are there.
 const OLDEST: usize = 6;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct PersonPrompt {
     pub prompt: TranscriptPrompt,
     /// Its number in this conversation, from 1; none when it is of a conversation before.
     pub number: Option<u64>,
-    /// How often it was said in a row.
+    /// How often it was repeated in a row.
     pub times: usize,
 }
 
@@ -50,12 +50,12 @@ pub struct Words {
     pub prompts: Vec<PersonPrompt>,
     /// How many prompts are missing between the first and the others.
     pub dropped: u64,
-    /// What Claude said last.
+    /// Claude's last words.
     pub last_answer: String,
 }
 
 impl Words {
-    /// Of what was captured. Everything is redacted here, once.
+    /// From captured data. All text is redacted here, once.
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
         let mut prompts: Vec<PersonPrompt> = Vec::new();
@@ -67,7 +67,7 @@ impl Words {
             if let Some(last) = prompts
                 .last_mut()
                 .filter(|last| last.prompt.text == text && last.number.is_some() == number.is_some())
-                // Each answer is to a question of its own.
+                // Each answer has its own question.
                 .filter(|_| prompt.kind != PromptKind::Answer)
             {
                 last.times += 1;
@@ -120,9 +120,9 @@ impl Words {
         text
     }
 
-    /// What the next handoff is told of them: the current request whole, the newest and the oldest, and of
-    /// the others as many as there is room for, see [`by_worth`]. Where room is left, requests are passed on
-    /// at more length.
+    /// The prompts for the next handoff: the current request in full, the newest and the oldest, and as many
+    /// of the others as fit, see [`by_worth`]. If there is room left, requests are passed on at greater
+    /// length.
     pub fn to_pass_on(&self) -> Vec<PromptRow> {
         let (start, count) = (self.request_start(), self.prompts.len());
         let mut rows: Vec<Option<PromptRow>> = vec![None; count];
@@ -179,11 +179,10 @@ impl Words {
     }
 }
 
-/// Places of prompts, newest first, in the order in which they are kept where there is no room for all:
-/// `ends` of the newest and as many of the oldest, then the shortest, the newer of two first, what was said
-/// again last. Rules, corrections and what takes a rule back are short in every language, and tasks are long.
-/// Of a long one the shortest sentence counts that prohibits or demands something, or its beginning and the
-/// shortest one with a number.
+/// The positions of prompts (newest first) in the order in which they are kept when not all fit: the newest
+/// `ends` and as many of the oldest, then the shortest, newer before older, repeated ones last. Rules,
+/// corrections and revocations are short in every language, and tasks are long. A long prompt counts by its
+/// shortest prohibition or demand, or by its beginning and its shortest sentence with a number.
 pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<usize> {
     let count = places.len();
     let from_both = (0..count).map(|n| if n % 2 == 0 { n / 2 } else { count - 1 - n / 2 });
@@ -202,7 +201,7 @@ pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<
     order
 }
 
-/// How wide what is shown at least of a prompt is, in columns.
+/// The width of the shortest form of a prompt, in columns.
 fn shown_width(text: &str) -> usize {
     let width = cut_bytes(text, WIDEST).width();
     if width <= SHORT_COLUMNS {
@@ -219,7 +218,7 @@ fn shown_width(text: &str) -> usize {
     shown.map_or(width, |shown| width.min(shown))
 }
 
-/// The tool call that a prompt is about: it was said when the person refused or allowed the call.
+/// The tool call that a prompt is about: the person typed it when they refused or allowed the call.
 pub fn call_of(said: &PersonPrompt) -> Option<&str> {
     let asked = said.prompt.asked.as_deref()?;
     [REFUSED_CALL, ALLOWED_CALL].iter().find_map(|begin| asked.strip_prefix(begin)?.strip_suffix(')'))
@@ -294,7 +293,7 @@ fn word(kind: PromptKind) -> &'static str {
     }
 }
 
-/// The day on which a prompt was said; empty when it is not known.
+/// The day of a prompt; empty if it is not known.
 pub fn day(said: &PersonPrompt) -> String {
     said.prompt.at.as_deref().and_then(WallTime::parse).map_or_else(String::new, WallTime::day)
 }
@@ -323,7 +322,7 @@ pub struct PromptRow {
     /// What was selected in the person's editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selected: Option<String>,
-    /// The files of its images, where Claude named them.
+    /// The files of its images, if Claude named them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub image_files: Vec<String>,
 }

@@ -65,7 +65,7 @@ pub struct AnswerRow {
     /// The person's next words, if they were one short line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<String>,
-    /// The person had said nothing since.
+    /// The person had typed nothing since then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub awaits_reply: bool,
 }
@@ -203,16 +203,16 @@ pub struct HandoffState {
     /// The plan that the person approved last, at most 16 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
-    /// The person has said more than a line since the approval.
+    /// The person has typed more than one line since the approval.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plan_is_old: bool,
-    /// The person has said anything since the approval.
+    /// The person has typed anything since the approval.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plan_said_since: bool,
     /// Longer answers that the person answered in a few words, newest first, at most 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreed: Vec<AgreedAnswer>,
-    /// Claude's summary of what was said before the first transcript begins, at most 16 KiB.
+    /// Claude's summary of the conversation before the first transcript, at most 16 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_before: Option<String>,
     /// Tool calls that are in no other list, newest first, also of earlier conversations, at most 20 lines.
@@ -238,7 +238,7 @@ pub struct HandoffState {
 pub struct PromiseRow {
     /// The sentence.
     pub text: String,
-    /// What the person said next, where that is one short line.
+    /// The person's reply, if it is one short line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<String>,
 }

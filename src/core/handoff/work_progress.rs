@@ -2,7 +2,7 @@
 //!
 //! The comparison needs three numbers and no text, so that they can be in a journal. A conversation made no
 //! progress, as far as hopty can tell, if it leaves the same next step as the one before it, wrote no file
-//! and changed nothing that git sees. Without a known next step there is no verdict.
+//! and changed nothing that git reports. If no next step is known, there is no verdict.
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 
 use super::secret_values::{distinct, is_dense, is_versioned, is_word_case};
 
-/// References, templates, and words that stand for a value.
+/// References, templates, and words that replace a value.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let inner = lower.trim_matches(|c: char| !c.is_ascii_alphanumeric());

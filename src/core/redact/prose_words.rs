@@ -26,7 +26,7 @@ pub(super) const TOKENS: [&str; 27] = [
     "секрет", "apiキー", "トークン", "api密钥", "密钥", "api 키",
 ];
 
-/// What stands between such a word and its value.
+/// The words between such a word and its value.
 pub(super) const LINKS: [&str; 38] = [
     " are ", " este ", " είναι ", " היא ", ":", "c'est ", " je ", " है ", "：", "=", "＝", " lautet", " ist ",
     " heißt ", " est ", " es ", " è ", " é ", " is ", " är ", " er ", " on ", " to ", " jest ", " это ",

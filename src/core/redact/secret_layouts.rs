@@ -18,7 +18,7 @@ const LAYOUT_MAX: usize = 4096;
 const PRIVATE_MEMBERS: [&str; 7] = ["\"d\"", "\"p\"", "\"q\"", "\"dp\"", "\"dq\"", "\"qi\"", "\"k\""];
 
 pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
-    // The end of what was searched already.
+    // The end of the text that was already searched.
     let mut past = 0;
     for (at, _) in text.match_indices("\"kty\"") {
         if at >= past {

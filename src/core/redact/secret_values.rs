@@ -183,7 +183,7 @@ fn is_numbered_names(value: &str) -> bool {
         && names.split(['-', '_', '.']).all(is_name)
 }
 
-/// Whether characters that stand for a key were made up: `your-key`, `xxxx`, `...`.
+/// Whether the characters of a key are invented: `your-key`, `xxxx`, `...`.
 pub(super) fn is_made_up(body: &str) -> bool {
     let body = &body[..body.len().min(200)];
     let lower = body.to_ascii_lowercase();

@@ -294,7 +294,7 @@ pub enum DecisionKind {
     /// A handoff is on disk.
     #[serde(rename = "handoff.saved")]
     HandoffSaved,
-    /// Nothing was said, so the next conversation starts without a handoff.
+    /// The conversation is empty, so the next one starts without a handoff.
     #[serde(rename = "handoff.skipped")]
     HandoffSkipped,
     /// The new conversation has claimed the handoff.

@@ -8,7 +8,7 @@ use super::key_hold_decision::KeyHold;
 use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor};
 use super::run_state::{RunState, ends_programs};
 use super::step::EventStep;
-use super::{Agent, Supervisor};
+use super::{ProgramKind, Supervisor};
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process_change::{ProcessEnd, Signal};
@@ -119,7 +119,7 @@ impl Supervisor {
             step.act(Action::Follow { conversation: id, transcript: None, anew: back });
         }
         match plan.handoff.clone() {
-            Some(handoff) if self.policy.agent == Agent::Claude => {
+            Some(handoff) if self.policy.agent == ProgramKind::Claude => {
                 self.begin_delivery(step, plan, handoff);
                 if interrupted {
                     self.deliver_interrupted(step);

@@ -13,7 +13,7 @@ use super::action::{DecisionKind, HookAnswer, RestartBy};
 use super::event::HookFacts;
 use super::phase::{Phase, RestartRequest};
 use super::step::EventStep;
-use super::{Agent, Supervisor};
+use super::{ProgramKind, Supervisor};
 use crate::core::config::RestartMode;
 use crate::core::context_level::Level;
 use crate::core::ids::HandoffId;
@@ -63,7 +63,8 @@ impl Supervisor {
 
     /// Whether a hand-over is under way or due.
     fn would_hand_over(&self, now: Stamp) -> bool {
-        let auto = self.policy.agent == Agent::Claude && self.policy.config.restart.mode == RestartMode::Auto;
+        let auto =
+            self.policy.agent == ProgramKind::Claude && self.policy.config.restart.mode == RestartMode::Auto;
         match &self.phase {
             Phase::Running => {
                 auto && !self.budget.is_used_up(now, &self.policy.config.restart)

@@ -4,7 +4,7 @@
 use super::action::{DecisionKind, RestartBy};
 use super::handover_question::{AskAnswer, HandoverQuestion};
 use super::phase::{Phase, RestartRequest};
-use super::policy::Agent;
+use super::policy::ProgramKind;
 use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::config::{AskDefault, RestartMode};
@@ -33,7 +33,7 @@ impl Supervisor {
     }
 
     fn level_crossed(&mut self, step: &mut EventStep<'_>, level: Level) {
-        if self.policy.agent != Agent::Claude || self.policy.no_handover.is_some() {
+        if self.policy.agent != ProgramKind::Claude || self.policy.no_handover.is_some() {
             return;
         }
         if level >= Level::Ask && self.conversation.usage.began_at(level, &self.policy) {
@@ -141,7 +141,7 @@ impl Supervisor {
 
     /// A person answered: Claude's question, or with `hopty handoff snooze` and `dismiss`.
     pub(super) fn ask_answered(&mut self, step: &mut EventStep<'_>, answer: AskAnswer) {
-        if self.policy.agent != Agent::Claude {
+        if self.policy.agent != ProgramKind::Claude {
             return;
         }
         if self.policy.config.restart.mode != RestartMode::Ask {

@@ -1,4 +1,4 @@
-//! What is known of the followed conversation.
+//! The state of the followed conversation.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::core::config::{AskDefault, RestartMode};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
-/// Since this version of the rules a conversation in which nothing was said gets no handoff.
+/// Since this version of the rules an empty conversation gets no handoff.
 const SKIPS_SINCE: u32 = 5;
 
 /// The state of a conversation, replaced as a whole when another one begins.
@@ -43,7 +43,7 @@ pub(super) struct ConversationState {
 }
 
 impl ConversationState {
-    /// What a run started in this way keeps of the previous conversation.
+    /// The part of the previous conversation's state that a run started in this way keeps.
     pub(super) fn in_next_run(&self, start: StartKind) -> Self {
         match start {
             StartKind::Fresh => self.handed_over(),
@@ -77,7 +77,7 @@ impl ConversationState {
         }
     }
 
-    /// Whether nothing was said in it: no prompt, and nothing that it was resumed with.
+    /// Whether it is empty: it has no prompt, and was not resumed with any messages.
     pub(super) fn is_empty(&self) -> bool {
         !self.spoken && self.is_unwritten()
     }

@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use super::agent_status::AgentStatus;
 use super::compaction::Compaction;
 use super::handover_question::AskAnswer;
 pub use super::key_class::KeyClass;
 use super::limit_and_error_wait::LimitKind;
 use super::screen_facts::ScreenFacts;
+pub use super::sessions_file_status::SessionsFileStatus;
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::handoff::operation::Cut;
 use crate::core::handoff::work_progress::Mark;
@@ -251,7 +251,7 @@ pub enum Event {
     Screen { facts: ScreenFacts },
     /// Claude's sessions file changed.
     Status {
-        status: AgentStatus,
+        status: SessionsFileStatus,
         /// The conversation that it names.
         conversation: Option<ConversationId>,
         /// What Claude waits for a person to do: the name of a dialog, or Claude's own words, cut to 40
@@ -269,7 +269,7 @@ pub enum Event {
         sessions: u32,
         /// The directory exists, belongs to the user, and Claude trusts it.
         dir_ok: bool,
-        /// What kind of directory it names, if any. Journals of hopty 0.1.0 do not have this.
+        /// What kind of directory it names, if any. Earlier journals do not have this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dir: Option<NamedDir>,
     },

@@ -76,6 +76,8 @@ pub enum ExitMeaning {
 /// How long before an end a Ctrl+C counts while the child runs, in ms.
 pub const INTERRUPT_WINDOW_MS: u64 = 2000;
 
+/// The meaning of an end in this row. `ctrl_c`: whether Ctrl+C was pressed in the [`INTERRUPT_WINDOW_MS`]
+/// before it.
 pub fn meaning(row: ExitRow, ctrl_c: CtrlC, end: ProcessEnd) -> ExitMeaning {
     if !end.is_final() {
         return ExitMeaning::JobControl;

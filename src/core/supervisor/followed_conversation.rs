@@ -3,7 +3,7 @@
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
 use super::context_level_watch::{LevelWatch, StartLevel};
 use super::conversation_state::ConversationState;
-use super::event::{AgentStatus, HookFacts, StartSource};
+use super::event::{HookFacts, SessionsFileStatus, StartSource};
 use super::phase::{Phase, StopFor, StopStep};
 use super::prompt_delivery::PromptDelivery;
 use super::step::EventStep;
@@ -34,7 +34,7 @@ impl Supervisor {
     pub(super) fn status(
         &mut self,
         step: &mut EventStep<'_>,
-        status: AgentStatus,
+        status: SessionsFileStatus,
         named: Option<&ConversationId>,
         waiting_for: Option<&String>,
     ) {

@@ -27,7 +27,7 @@ impl WorkProgress {
         matches!((before, mark), (Some(before), Some(mark)) if mark.is_no_further_than(before))
     }
 
-    /// No context level hands over from now on; tells people.
+    /// Ends hand-overs by context level, and tells people.
     pub(super) fn stop(&mut self, step: &mut EventStep<'_>) {
         self.missing = true;
         let text = "Automatic hand-over is off until your next prompt: two handoffs in a row have the same \

@@ -31,6 +31,13 @@ pub(super) struct HeldHook {
     pub(super) cut: Cut,
 }
 
+/// When a hook call is held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HookMoment {
+    ToolBoundary,
+    TurnEnd,
+}
+
 /// An answer that Claude has to act on, kept until it is clear whether Claude read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "unread", rename_all = "snake_case")]
@@ -208,7 +215,9 @@ impl Supervisor {
             self.back_to_waiting(step);
         }
         match &self.phase {
-            Phase::Running | Phase::Waiting { .. } => self.hold(step, id, false, hook.lines),
+            Phase::Running | Phase::Waiting { .. } => {
+                self.hold(step, id, HookMoment::ToolBoundary, hook.lines)
+            }
             Phase::Saving { .. } | Phase::Stopping { .. } => {
                 let reason = "hopty is stopping this run".to_owned();
                 step.answer(id, HookAnswer::StopTurn { reason });
@@ -243,12 +252,14 @@ impl Supervisor {
         self.limits.turn_ended_well(step, &mut self.conversation.limit_wait);
         self.run.turn.background = hook.background;
         match &self.phase {
-            Phase::Running | Phase::Waiting { .. } => self.hold(step, id, true, hook.lines),
+            Phase::Running | Phase::Waiting { .. } => self.hold(step, id, HookMoment::TurnEnd, hook.lines),
             _ => step.answer(id, HookAnswer::Nothing),
         }
     }
 
-    fn hold(&mut self, step: &mut EventStep<'_>, id: u64, stop: bool, lines: bool) {
+    /// Holds a call. With `lines`, hopty also waits for the call's lines in the transcript if a level may be
+    /// near.
+    fn hold(&mut self, step: &mut EventStep<'_>, id: u64, moment: HookMoment, lines: bool) {
         self.let_go(step);
         // The context usage of an earlier step says nothing about this one: steps can be faster than the
         // transcript is written.
@@ -256,7 +267,13 @@ impl Supervisor {
         let far = self.phase == Phase::Running && self.conversation.usage.is_far(&self.policy);
         let lines = lines && !(known && far);
         step.act(Action::HoldHook { id });
-        self.run.hooks.held = Some(HeldHook { id, stop, since: step.now, ready: !lines, cut: Cut::Free });
+        self.run.hooks.held = Some(HeldHook {
+            id,
+            stop: moment == HookMoment::TurnEnd,
+            since: step.now,
+            ready: !lines,
+            cut: Cut::Free,
+        });
         if lines {
             step.act(Action::AwaitLines { id, want: Want::Assistant, until: step.now.after(LINES_MS) });
         } else {

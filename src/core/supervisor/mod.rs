@@ -7,7 +7,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `policy`, `event`, `key_class`, `screen_facts`, `agent_status`, `action`, `reply`, `phase` | the vocabulary |
+//! | `policy`, `event`, `key_class`, `screen_facts`, `sessions_file_status`, `action`, `reply`, `phase` | the vocabulary |
 //! | `secrets` | removing secrets from an event before it is recorded |
 //! | `supervisor_state` | `Supervisor`: its parts, which one each event goes to, the next deadline |
 //! | `step` | the state of one step: time, journal line, actions and decisions so far |
@@ -24,11 +24,10 @@
 //! | `paste_and_enter` | submitting a text to Claude: paste, echo, Enter, proof |
 //! | `prompt_delivery`, `send_submit` | its two users: the continuation prompt, and what `hopty send --submit` or hopty itself sends |
 //! | `limit_and_error_wait` | a usage limit or an API error that ended the turn: the wait, and resuming after it |
-//! | `state`, `next_handover`, `handover_step` | queries for the host |
+//! | `reported_state`, `next_handover`, `handover_step` | queries for the host |
 //! | `recorded_state` | the state in journals of earlier releases |
 
 pub mod action;
-mod agent_status;
 mod child_run;
 pub mod compaction;
 mod context_level_crossing;
@@ -55,6 +54,7 @@ mod policy;
 mod prompt_delivery;
 pub(super) mod recorded_state;
 mod reply;
+pub mod reported_state;
 mod restart_budget;
 mod restart_request;
 pub mod restart_signal;
@@ -65,7 +65,7 @@ pub mod screen_facts;
 mod secrets;
 pub mod send_submit;
 mod session_facts;
-pub mod state;
+mod sessions_file_status;
 mod step;
 mod stopping;
 mod supervisor_state;
@@ -75,6 +75,6 @@ mod laws;
 #[cfg(test)]
 mod tests;
 
-pub use policy::{Agent, Policy, RULES};
+pub use policy::{Policy, ProgramKind, RULES};
 use supervisor_state::Turn;
 pub use supervisor_state::{CORE, Supervisor};

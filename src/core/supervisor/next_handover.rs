@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::context_level_watch::threshold_words;
 use super::handover_question::HandoverQuestion;
 use super::phase::{Phase, RestartRequest, StopFor};
+use super::reported_state::SessionState;
 use super::screen_facts::PromptBox;
-use super::state::SessionState;
-use super::{Agent, Supervisor, Turn};
+use super::{ProgramKind, Supervisor, Turn};
 use crate::core::config::RestartMode;
 use crate::core::context_level::Level;
 use crate::core::time::Stamp;
@@ -54,7 +54,7 @@ impl Supervisor {
     /// When the next hand-over comes; `None` for programs other than Claude, and once the session is over.
     pub fn next_handover(&self, now: Stamp) -> Option<NextHandover> {
         let next = |when, why: String, at| Some(NextHandover { when, why, at });
-        if self.policy.agent != Agent::Claude {
+        if self.policy.agent != ProgramKind::Claude {
             return None;
         }
         match &self.phase {

@@ -37,7 +37,7 @@ pub(super) const SHUTDOWN_SINCE: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Agent {
+pub enum ProgramKind {
     /// Claude Code, with hooks, conversations and handoffs.
     Claude,
     /// Any other program.
@@ -47,7 +47,7 @@ pub enum Agent {
 /// What the supervisor may rely on; fixed when the session begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
-    pub agent: Agent,
+    pub agent: ProgramKind,
     /// hopty's hooks were given to Claude.
     pub hooks: bool,
     /// Text in the answers to Stop and PostToolBatch reaches the model, so that Claude can be asked for its
@@ -63,7 +63,7 @@ pub struct Policy {
     /// Why this session can hand over nothing, if that is known before it begins.
     #[serde(default)]
     pub no_handover: Option<String>,
-    /// The version of the rules: 0 for hopty 0.1.0, whose journals do not have it, or [`RULES`].
+    /// The version of the rules, at most [`RULES`]; 0 in earlier journals, which do not have it.
     #[serde(default)]
     pub rules: u32,
     pub config: Config,

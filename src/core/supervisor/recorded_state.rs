@@ -76,6 +76,7 @@ const OF_SESSION: [(&str, &str); 39] = [
     ("ticked", "ticked"),
 ];
 
+/// Reads the state of a supervisor in today's form or in that of an earlier release.
 pub fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Box<Supervisor>, D::Error> {
     let state = Value::deserialize(from)?;
     let earlier = state["run"].is_u64();

@@ -6,9 +6,9 @@ use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy, SETTINGS
 use super::event::Asker;
 use super::phase::{Phase, RestartRequest, RunPlan, StopFor};
 use super::policy::LATE_SIGNALS_SINCE;
-use super::state::SessionState;
+use super::reported_state::SessionState;
 use super::step::EventStep;
-use super::{Agent, Supervisor};
+use super::{ProgramKind, Supervisor};
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 use crate::core::time::Stamp;
 
@@ -97,7 +97,7 @@ impl Supervisor {
         let SignalReport { ref file, fresh, sessions, .. } = *seen;
         let reason = match file {
             RestartSignal::Malformed { reason } => reason.clone(),
-            _ if self.policy.agent != Agent::Claude => "this session does not run Claude".to_owned(),
+            _ if self.policy.agent != ProgramKind::Claude => "this session does not run Claude".to_owned(),
             RestartSignal::Conversation { conversation, .. } if !self.conversation.is(conversation) => {
                 format!("it names conversation {conversation}, which this session does not run")
             }
@@ -151,7 +151,7 @@ impl Supervisor {
         at_once: bool,
         handoff: bool,
     ) {
-        let handoff = handoff && self.policy.agent == Agent::Claude;
+        let handoff = handoff && self.policy.agent == ProgramKind::Claude;
         if let (Phase::Cooling { plan, held, .. }, Asker::Person) = (&self.phase, by)
             && !held.is_empty()
         {
@@ -196,7 +196,7 @@ impl Supervisor {
     /// The answer to `hopty restart` from a descendant that would change nothing, so that it is no event: the
     /// restart is already waiting, or is refused. `None` if it would restart something.
     pub fn restart_changes_nothing(&self, now: Stamp, at_once: bool, handoff: bool) -> Option<Reply> {
-        let handoff = handoff && self.policy.agent == Agent::Claude;
+        let handoff = handoff && self.policy.agent == ProgramKind::Claude;
         if let Some(reason) = self.refuses_restart(now, handoff) {
             return Some(Reply::Refused { reason });
         }
@@ -213,7 +213,7 @@ impl Supervisor {
             ..RestartRequest::new(step, &self.policy, RestartBy::Command)
         };
         let way = self.chain.before().cloned().zip(self.conversation.id.clone());
-        let refused = if self.policy.agent == Agent::Claude {
+        let refused = if self.policy.agent == ProgramKind::Claude {
             self.refuses_restart(step.now, false)
         } else {
             Some("this session does not run Claude".to_owned())

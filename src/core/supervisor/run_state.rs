@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::Turn;
-use super::event::{AgentStatus, HookEvent, HookFacts};
+use super::event::{HookEvent, HookFacts, SessionsFileStatus};
 use super::hook_decision::{HeldHook, LINES_MARGIN_MS, LINES_MS, UnreadAnswer};
 use super::phase::{Phase, RestartRequest};
 use super::policy::{BRIEF_CALL_SINCE, DRAFTS_SINCE, Policy, WHOLE_TURNS_SINCE};
+use super::reported_state::{KnownState, SessionState, StateSource};
 use super::screen_facts::{PromptBox, ScreenFacts};
-use super::state::{KnownState, SessionState, StateSource};
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process_change::Signal;
@@ -98,7 +98,7 @@ pub(super) struct HookState {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct SessionsFileState {
-    pub(super) status: Option<AgentStatus>,
+    pub(super) status: Option<SessionsFileStatus>,
     pub(super) since: Stamp,
     /// What Claude waits for a person to do.
     pub(super) waiting_for: Option<String>,
@@ -202,7 +202,7 @@ impl RunState {
         if let Some(what) = self.hooks.asking.as_deref().filter(|_| hook_is_newer) {
             return Some((StateSource::Hook, what));
         }
-        let waits = self.file.status == Some(AgentStatus::Waiting);
+        let waits = self.file.status == Some(SessionsFileStatus::Waiting);
         waits.then(|| (StateSource::SessionsFile, self.file.waiting_for.as_deref().unwrap_or("unknown")))
     }
 
@@ -227,16 +227,16 @@ impl RunState {
         let hook = |state| KnownState { state, from: StateSource::Hook, waiting_for: None };
         let file = |state| KnownState { state, from: StateSource::SessionsFile, waiting_for: None };
         match (self.file.status, self.turn.state) {
-            (Some(AgentStatus::Busy | AgentStatus::Waiting), _) => file(SessionState::Busy),
+            (Some(SessionsFileStatus::Busy | SessionsFileStatus::Waiting), _) => file(SessionState::Busy),
             // The file reports idle and hooks report busy: either a prompt was just submitted and the file is
             // about the previous turn, or an interrupt ended this turn. Only time shows which.
-            (Some(AgentStatus::Idle | AgentStatus::Shell), Turn::Busy)
+            (Some(SessionsFileStatus::Idle | SessionsFileStatus::Shell), Turn::Busy)
                 if ticked < self.idle_outweighs_hooks() =>
             {
                 hook(SessionState::Busy)
             }
             // A background shell does not block the prompt.
-            (Some(AgentStatus::Idle | AgentStatus::Shell), _) => file(SessionState::Idle),
+            (Some(SessionsFileStatus::Idle | SessionsFileStatus::Shell), _) => file(SessionState::Idle),
             (_, Turn::Idle) => hook(SessionState::Idle),
             (_, Turn::Busy) => hook(SessionState::Busy),
             (_, Turn::Unknown) => self.state_on_screen(ticked),
@@ -286,14 +286,19 @@ impl RunState {
     }
 
     /// The status in the sessions file, and what Claude waits for.
-    pub(super) fn set_status(&mut self, now: Stamp, status: AgentStatus, waiting_for: Option<&String>) {
+    pub(super) fn set_status(
+        &mut self,
+        now: Stamp,
+        status: SessionsFileStatus,
+        waiting_for: Option<&String>,
+    ) {
         self.file.waiting_for = waiting_for.cloned();
         // A repeated status is no news, unless a turn began or ended since it was first reported.
         if self.file.status != Some(status) || self.file.since < self.turn.since {
             self.file.since = now;
         }
         self.file.status = Some(status);
-        self.queue.argument &= status != AgentStatus::Busy;
+        self.queue.argument &= status != SessionsFileStatus::Busy;
     }
 
     /// Whether a hook call for the conversation `named` may be believed now, in a session that follows
@@ -319,7 +324,7 @@ impl RunState {
 
     /// Whether sub-agents or background shells run, and there is time to wait for them.
     pub(super) fn work_waits(&self, now: Stamp, request: &RestartRequest) -> bool {
-        let works = self.turn.background > 0 || self.file.status == Some(AgentStatus::Shell);
+        let works = self.turn.background > 0 || self.file.status == Some(SessionsFileStatus::Shell);
         works && !request.forced && now < request.work_until
     }
 
@@ -351,27 +356,27 @@ impl RunState {
         }
         match (self.file.status, self.turn.state) {
             // No hook has run yet, and the sessions file lags: a prompt in the arguments begins its turn.
-            (Some(AgentStatus::Idle), Turn::Unknown) if rules >= WHOLE_TURNS_SINCE => {
+            (Some(SessionsFileStatus::Idle), Turn::Unknown) if rules >= WHOLE_TURNS_SINCE => {
                 self.screen.facts.busy != Some(true)
             }
-            (Some(AgentStatus::Idle), Turn::Idle | Turn::Unknown) => true,
-            (Some(AgentStatus::Idle), Turn::Busy) => now >= self.idle_outweighs_hooks(),
+            (Some(SessionsFileStatus::Idle), Turn::Idle | Turn::Unknown) => true,
+            (Some(SessionsFileStatus::Idle), Turn::Busy) => now >= self.idle_outweighs_hooks(),
             // Its turn is over and background work keeps it busy, but the time to wait for that is over.
-            (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => {
+            (Some(SessionsFileStatus::Busy | SessionsFileStatus::Shell), Turn::Idle) => {
                 now >= request.work_until
                     && now >= self.busy_is_stale()
                     && (rules < WHOLE_TURNS_SINCE
                         || !self.turn_may_be_missed()
                         || self.looks_idle_at(waits_since).is_some_and(|at| now >= at))
             }
-            (Some(AgentStatus::Other) | None, Turn::Idle) => true,
+            (Some(SessionsFileStatus::Other) | None, Turn::Idle) => true,
             _ => false,
         }
     }
 
     /// Whether the sessions file reports a turn that no hook reported and background work does not explain.
     fn turn_may_be_missed(&self) -> bool {
-        self.hooks.seen && self.turn.background == 0 && self.file.status == Some(AgentStatus::Busy)
+        self.hooks.seen && self.turn.background == 0 && self.file.status == Some(SessionsFileStatus::Busy)
     }
 
     /// When to believe the screen against a sessions file that keeps reporting busy. Never while the screen
@@ -391,7 +396,7 @@ impl RunState {
     /// When to believe a file that keeps reporting idle against hooks that report busy.
     pub(super) fn idle_settles(&self) -> Option<Stamp> {
         let differ = self.turn.state == Turn::Busy
-            && matches!(self.file.status, Some(AgentStatus::Idle | AgentStatus::Shell));
+            && matches!(self.file.status, Some(SessionsFileStatus::Idle | SessionsFileStatus::Shell));
         (differ && self.pid.is_some()).then(|| self.idle_outweighs_hooks())
     }
 
@@ -416,8 +421,8 @@ impl RunState {
             due.push(held.since.after(hold_ms));
         }
         match (self.file.status, self.turn.state) {
-            (Some(AgentStatus::Idle), Turn::Busy) => due.push(self.idle_outweighs_hooks()),
-            (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => {
+            (Some(SessionsFileStatus::Idle), Turn::Busy) => due.push(self.idle_outweighs_hooks()),
+            (Some(SessionsFileStatus::Busy | SessionsFileStatus::Shell), Turn::Idle) => {
                 due.push(self.busy_is_stale());
                 due.extend(self.looks_idle_at(waits_since).filter(|_| self.turn_may_be_missed()));
             }
@@ -515,11 +520,11 @@ mod tests {
         let mut run = RunState { pid: Some(1), ..RunState::default() };
         assert_eq!(state(&run, MUTE_MS - 1), (SessionState::Starting, StateSource::None));
         assert_eq!(state(&run, MUTE_MS), (SessionState::Unknown, StateSource::None));
-        run.set_status(Stamp(10), AgentStatus::Idle, None);
+        run.set_status(Stamp(10), SessionsFileStatus::Idle, None);
         run.set_turn(Stamp(20), Turn::Busy);
         let settles = run.idle_settles().unwrap();
         assert_eq!(settles, Stamp(20).after(IDLE_STALE_MS), "the file is about the turn before");
-        run.set_status(Stamp(30), AgentStatus::Idle, None);
+        run.set_status(Stamp(30), SessionsFileStatus::Idle, None);
         let settles = run.idle_settles().unwrap();
         assert_eq!(settles, Stamp(30).after(IDLE_STABLE_MS), "the same word after a turn began is news");
         assert_eq!(state(&run, settles.0 - 1), (SessionState::Busy, StateSource::Hook));
@@ -532,9 +537,9 @@ mod tests {
         let mut run = RunState::default();
         run.hooks.asking = Some("permission".to_owned());
         assert_eq!(run.obstacle(), None, "no file has confirmed it");
-        run.set_status(Stamp(0), AgentStatus::Busy, None);
+        run.set_status(Stamp(0), SessionsFileStatus::Busy, None);
         assert_eq!(run.asks(), Some((StateSource::Hook, "permission")));
-        run.set_status(Stamp(5), AgentStatus::Waiting, Some(&"a plan".to_owned()));
+        run.set_status(Stamp(5), SessionsFileStatus::Waiting, Some(&"a plan".to_owned()));
         assert_eq!(run.asks(), Some((StateSource::SessionsFile, "a plan")));
         run.screen.look(
             Stamp(7),

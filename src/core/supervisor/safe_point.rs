@@ -16,10 +16,10 @@
 //! hands over as usual.
 
 use super::action::{Action, DecisionKind, HookAnswer, HookInstruction, RestartBy, Want};
-use super::event::{AgentStatus, HookFacts, PromptOf};
+use super::event::{HookFacts, PromptOf, SessionsFileStatus};
 use super::hook_decision::{HeldHook, LINES_MS, UnreadAnswer};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
-use super::policy::Agent;
+use super::policy::ProgramKind;
 use super::policy::{REMEMBERS_SINCE, WHOLE_TURNS_SINCE};
 use super::step::EventStep;
 use super::{Supervisor, Turn};
@@ -66,7 +66,7 @@ impl Supervisor {
         }
         if request.forced {
             self.begin_saving(step, request, SafePoint::Now);
-        } else if self.policy.agent == Agent::Plain
+        } else if self.policy.agent == ProgramKind::Plain
             || self.run.is_idle(step.now, &request, self.phase_began.at, self.policy.rules)
         {
             if self.waits_for_prompt(step.now, &request) {
@@ -217,7 +217,8 @@ impl Supervisor {
             request.for_prompt.is_some() && hook.prompt == Some(PromptOf::Person) && self.sending.is_none();
         // The hook also runs for a prompt that is queued.
         let works = self.run.turn.state == Turn::Busy
-            || self.run.file.status == Some(AgentStatus::Busy) && now >= self.run.file.since.after(WORKS_MS);
+            || self.run.file.status == Some(SessionsFileStatus::Busy)
+                && now >= self.run.file.since.after(WORKS_MS);
         let refused = self.budget.is_used_up(now, &self.policy.config.restart);
         hook.carries.filter(|_| waits && !works && !self.in_limit_wait() && !refused)
     }

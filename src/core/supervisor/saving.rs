@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy, Want};
-use super::event::AgentStatus;
+use super::event::SessionsFileStatus;
 use super::hook_decision::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest, RunPlan, SafePoint, SaveStep, StartKind, StopFor, StopStep};
 use super::policy::{KEEPS_UNREAD_ANSWERS_SINCE, PAUSES_SINCE, REMEMBERS_SINCE};
 use super::step::EventStep;
-use super::{Agent, Supervisor};
+use super::{ProgramKind, Supervisor};
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::context_level::Level;
 use crate::core::handoff::work_progress::Mark;
@@ -108,7 +108,7 @@ impl Supervisor {
         point: SafePoint,
     ) {
         let words = match point {
-            _ if self.policy.agent == Agent::Plain => "The program can be stopped at any time",
+            _ if self.policy.agent == ProgramKind::Plain => "The program can be stopped at any time",
             SafePoint::Stop { .. } => "The turn is over: a safe point",
             SafePoint::Batch { .. } => {
                 "The tools have run and the next request has not been sent: a safe point"
@@ -121,7 +121,7 @@ impl Supervisor {
         };
         step.decide(DecisionKind::SafePointReached, format!("{words}.")).also(request.seq);
         self.keys.hold(step);
-        let check = !request.person && self.policy.agent == Agent::Claude;
+        let check = !request.person && self.policy.agent == ProgramKind::Claude;
         self.enter(step, Phase::Saving { request, point, step: SaveStep::Settings });
         if check {
             step.act(Action::CheckSettings);
@@ -272,7 +272,7 @@ impl Supervisor {
         dir: Option<String>,
         carries: Option<CarryMethod>,
     ) -> RunPlan {
-        let fresh = self.policy.agent == Agent::Claude;
+        let fresh = self.policy.agent == ProgramKind::Claude;
         RunPlan {
             start: if fresh { StartKind::Fresh } else { StartKind::First },
             conversation: if fresh { self.session.next.clone() } else { None },
@@ -335,7 +335,7 @@ impl Supervisor {
             };
             step.answer(hook, answer);
         }
-        let is_busy = self.run.file.status == Some(AgentStatus::Busy);
+        let is_busy = self.run.file.status == Some(SessionsFileStatus::Busy);
         if answers.is_some() || matches!(point, SafePoint::Prompt { .. }) && is_busy {
             let until = step.now.after(SETTLE_MS);
             self.enter(step, Phase::Stopping { why, step: StopStep::Settle { until } });

@@ -21,8 +21,8 @@ use super::paste_and_enter::{
 };
 use super::phase::Phase;
 use super::policy::{ASKED_SINCE, Policy};
+use super::reported_state::SessionState;
 use super::screen_facts::{PromptBox, ScreenFacts};
-use super::state::SessionState;
 use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;

@@ -3,10 +3,10 @@
 use super::Supervisor;
 use super::action::{Action, DecisionKind, SignalTarget};
 use super::conversation_chain::naming_left;
-use super::event::AgentStatus;
+use super::event::SessionsFileStatus;
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, INTERRUPT_WINDOW_MS, killed_by, meaning};
 use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor, StopStep};
-use super::policy::{Agent, SHUTDOWN_SINCE, UNWRITTEN_SINCE};
+use super::policy::{ProgramKind, SHUTDOWN_SINCE, UNWRITTEN_SINCE};
 use super::prompt_delivery::PromptDelivery;
 use super::restart_budget::RestartBudget;
 use super::run_state::RunState;
@@ -95,7 +95,7 @@ impl Supervisor {
     /// Claude is idle after the held hook was answered: nothing is lost now.
     pub(super) fn settle_on_status(&mut self, step: &mut EventStep<'_>) {
         if let Phase::Stopping { why, step: StopStep::Settle { .. } } = self.phase.clone()
-            && self.run.file.status == Some(AgentStatus::Idle)
+            && self.run.file.status == Some(SessionsFileStatus::Idle)
         {
             self.terminate(step, why);
         }
@@ -205,7 +205,8 @@ impl Supervisor {
         let delivery = self.phase.delivery().cloned();
         let asked = run.passed_on(step.now, killed);
         let resumable = self.conversation.spoken && self.conversation.id.is_some();
-        let recovers = self.policy.agent == Agent::Claude && self.policy.config.recovery.resume_after_crash;
+        let recovers =
+            self.policy.agent == ProgramKind::Claude && self.policy.config.recovery.resume_after_crash;
         if !recovers || asked || (!resumable && delivery.is_none()) {
             let text = match killed {
                 Some(signal) if asked => {

@@ -3,9 +3,11 @@
 pub mod column_fit;
 pub mod ellipsis;
 mod escape_markers;
+pub mod markup;
 pub mod nearest_word;
 pub mod plural;
 pub mod safe_text;
 pub mod shell_word;
+pub mod squeeze;
 pub mod visible;
 pub mod word_wrap;

@@ -38,7 +38,7 @@ pub struct UsageAnswer {
     pub work_ms: u64,
     /// Whether a sub-agent or a side question (`/btw`) asked for it.
     pub is_sidechain: bool,
-    /// Whether it was given in another conversation, of which this one is a fork.
+    /// Whether it is an answer of another conversation, of which this one is a fork.
     pub is_of_source: bool,
 }
 

@@ -10,8 +10,8 @@ use crate::fs::conversations::FileRole;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FilePlace {
     pub role: FileRole,
-    /// `subagents/agent-1.jsonl` for a sidecar; empty for a transcript. In names of todos, `{id}` stands
-    /// for the conversation's id.
+    /// `subagents/agent-1.jsonl` for a sidecar; empty for a transcript. In names of todos, `{id}` is replaced
+    /// by the conversation's id.
     pub name: PathBuf,
 }
 

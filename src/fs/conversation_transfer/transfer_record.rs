@@ -3,13 +3,13 @@
 
 use std::fmt;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::TransferError;
-use super::kill_point::kill_point;
+use super::kill_point::{KillPoints, kill_point};
 use crate::core::ids::ConversationId;
 use crate::fs::atomic;
 use crate::fs::conversations::FileState;
@@ -83,6 +83,9 @@ impl TransferRecord {
     }
 
     /// Reads the record in this directory.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not a record, or others can write to it.
     pub fn load(dir: &Path) -> Result<Option<Self>, TransferError> {
         let path = path(dir);
         let Some(bytes) = atomic::read_own(&path, RECORD_CAP, 0o022)? else { return Ok(None) };
@@ -91,21 +94,22 @@ impl TransferRecord {
     }
 
     /// Writes the record, durably.
+    ///
+    /// # Errors
+    /// When it cannot be written or synced.
     pub fn save(&self, dir: &Path) -> Result<(), TransferError> {
         let path = path(dir);
         let bytes = serde_json::to_vec(self).map_err(|error| FsError::io("write", &path)(error.into()))?;
         kill_point();
-        atomic::write_with(&path, |file| {
-            use std::io::Write;
-            let (begin, rest) = bytes.split_at(bytes.len() / 2);
-            file.write_all(begin)?;
-            kill_point();
-            file.write_all(rest)
-        })?;
+        atomic::write_with(&path, |file| KillPoints(file).write_all(&bytes))?;
         kill_point();
         Ok(())
     }
 
+    /// Deletes the record in this directory, durably; it may be missing.
+    ///
+    /// # Errors
+    /// When it cannot be deleted, or the directory cannot be synced.
     pub fn remove(dir: &Path) -> Result<(), TransferError> {
         kill_point();
         let path = path(dir);

@@ -6,7 +6,7 @@ use super::STATUS;
 use super::session_list::list;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::{ExitKind, SessionStatus};
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::fs::paths::Paths;
 use crate::sys::boot;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
@@ -30,7 +30,7 @@ pub fn waits_for_restore(last: &SessionStatus) -> bool {
 /// As [`waits_for_restore`], whether or not its conversation exists.
 pub fn was_killed(last: &SessionStatus) -> bool {
     let lost = last.exit.as_ref().is_none_or(|exit| exit.kind.is(ExitKind::Lost));
-    last.agent.is(Agent::Claude) && (lost || last.machine.shutdown)
+    last.agent.is(ProgramKind::Claude) && (lost || last.machine.shutdown)
 }
 
 /// Whether the machine was rebooted since. Older hosts recorded no boot id.

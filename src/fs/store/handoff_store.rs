@@ -100,8 +100,8 @@ pub struct StoredHandoff {
     pub text: String,
     /// The file of its document.
     pub document_path: PathBuf,
-    /// Its brief and the brief's file; `None` if another program or hopty 0.1 made the handoff, or if the
-    /// file was changed.
+    /// Its brief and the brief's file; `None` if another program or an earlier version made the handoff, or
+    /// if the file was changed.
     pub brief: Option<(String, PathBuf)>,
 }
 
@@ -259,6 +259,9 @@ impl Store {
     }
 
     /// The document of an entry, checked against its digest.
+    ///
+    /// # Errors
+    /// When the document is gone, was changed, or cannot be read.
     pub fn load(&self, channel: &Channel, entry: IndexEntry) -> Result<StoredHandoff, StoreError> {
         let id = entry.id.clone();
         let unusable = |why: String| NotClaimed::Unusable { id: id.clone(), why };

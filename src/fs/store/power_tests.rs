@@ -278,13 +278,13 @@ fn a_power_cut_loses_nothing_that_was_saved() {
                 // A record may be gone that the cut operation was deleting.
                 assert!(text_is == text || text_then.is_none(), "the document of {id} is lost {}", about());
             }
-            let aside = || {
+            let is_quarantined = || {
                 let names = std::fs::read_dir(root.join("c/handoff")).unwrap().map(|entry| entry.unwrap());
                 let mut names = names
                     .filter(|entry| entry.file_name().to_string_lossy().starts_with("other.manifest.json"));
                 names.any(|entry| std::fs::read_to_string(entry.path()).unwrap() == GARBAGE)
             };
-            assert!(k < garbage || aside(), "the file that was put aside is lost {}", about());
+            assert!(k < garbage || is_quarantined(), "the quarantined file is lost {}", about());
             let unread = store.take_notices();
             assert!(
                 unread.iter().all(|said| k >= garbage - 2 && said.contains("other.manifest.json")),

@@ -15,7 +15,7 @@ use super::segment_refresh::{SegmentRefresh, SizeStep};
 use crate::core::process_change::Signal;
 use crate::core::screen_mark::ScreenMark;
 use crate::core::status_segment::SegmentGist;
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::screen_facts::ScreenFacts;
 use crate::core::terminal::Size;
@@ -69,7 +69,7 @@ impl Child {
         Some(ScreenRevision { run: run.number, revision: run.model.revision() })
     }
 
-    /// Whether so much typed input waits that no more keys are read.
+    /// Whether too much typed input waits for more keys to be read.
     pub fn input_is_full(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.input.len() > INPUT_HIGH)
     }
@@ -231,11 +231,11 @@ impl Child {
     }
 
     /// Signals the program or its process group if it is alive.
-    pub fn signal(&mut self, signal: Signal, group: bool, agent: Agent) {
+    pub fn signal(&mut self, signal: Signal, group: bool, agent: ProgramKind) {
         let Some(run) = self.run.as_ref().filter(|run| run.lives()) else { return };
         let _ = self.processes.signal(run.pid, signal, group);
         // A shell at its prompt ignores SIGTERM; it ends on SIGHUP, as if its window were closed.
-        if signal == Signal::TERM && agent == Agent::Plain && self.processes.ignores(run.pid, signal) {
+        if signal == Signal::TERM && agent == ProgramKind::Plain && self.processes.ignores(run.pid, signal) {
             let _ = self.processes.signal(run.pid, Signal::HUP, group);
         }
     }

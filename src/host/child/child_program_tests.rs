@@ -81,15 +81,15 @@ fn an_end_is_known_before_it_is_told_and_a_dead_program_gets_no_signal() {
     child.take_changes(Stamp(5), &mut events);
     assert!(events.is_empty());
     assert!(child.deadline(Stamp(5)).is_some());
-    child.signal(Signal::TERM, false, Agent::Claude);
+    child.signal(Signal::TERM, false, ProgramKind::Claude);
     assert!(script.0.borrow().1.is_empty());
 }
 
 #[test]
 fn a_shell_that_ignores_sigterm_gets_sighup() {
     let (mut child, script, _far) = child();
-    child.signal(Signal::TERM, true, Agent::Claude);
-    child.signal(Signal::TERM, true, Agent::Plain);
+    child.signal(Signal::TERM, true, ProgramKind::Claude);
+    child.signal(Signal::TERM, true, ProgramKind::Plain);
     assert_eq!(script.0.borrow().1, [Signal::TERM, Signal::TERM, Signal::HUP]);
     assert!(child.is_stopped());
 }
@@ -146,7 +146,7 @@ fn a_plain_program_gets_its_own_arguments_and_claude_hoptys_in_front() {
         (words(&["--model", "opus", "go"]), "0196f8a2-7c1e-4d3a-9b60-5f2d8e4c1a7b".parse().unwrap());
     let mut of = ArgumentSources {
         name: None,
-        agent: Agent::Plain,
+        agent: ProgramKind::Plain,
         own: &own,
         start: StartKind::First,
         conversation: None,
@@ -157,7 +157,7 @@ fn a_plain_program_gets_its_own_arguments_and_claude_hoptys_in_front() {
     };
     child.launching.given.plugin = Some("/p".into());
     assert_eq!(child.arguments(&of), own);
-    of.agent = Agent::Claude;
+    of.agent = ProgramKind::Claude;
     // Claude chooses the conversation itself.
     assert_eq!(child.arguments(&of), words(&["--plugin-dir=/p", "--model", "opus", "go"]));
     of.conversation = Some(&id);
@@ -186,7 +186,7 @@ fn a_run_knows_its_session_and_takes_variables_from_the_last_client() {
     child.full_screen = Some(true);
     let name = "proj".parse().unwrap();
     let value = |child: &Child, number: u32, wanted: &str| {
-        let env = child.environment(number, Agent::Claude, &name, std::path::Path::new("/run/s.sock"));
+        let env = child.environment(number, ProgramKind::Claude, &name, std::path::Path::new("/run/s.sock"));
         let all: Vec<_> =
             env.into_iter().filter(|(name, _)| name == wanted).map(|(_, value)| value).collect();
         assert!(all.len() < 2, "{wanted}: {all:?}");

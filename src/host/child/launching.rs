@@ -12,7 +12,7 @@ use crate::claude::plugin::{self, PluginParts};
 use crate::core::claude::args::OwnArgs;
 use crate::core::claude::version_features::HookSet;
 use crate::core::ids::{Channel, ConversationId};
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::phase::StartKind;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
@@ -74,8 +74,8 @@ enum LaunchStage {
 /// What a launch needs next.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::host) enum LaunchStep {
-    /// Read the run's directory and settings; then call [`Launching::site_read`], or for the first run
-    /// [`Launching::written`].
+    /// Read the run's directory and settings; then call [`Launching::launch_settings_read`], or for the first
+    /// run [`Launching::written`].
     Read { number: u32, dir: Option<String> },
     /// Write the launch files; then call [`Launching::written`].
     Write { number: u32 },
@@ -86,6 +86,7 @@ pub(in crate::host) enum LaunchStep {
 }
 
 impl Launching {
+    /// Plans a run. It is launched once the descendants of the last run have ended.
     pub fn begin(&mut self, next: LaunchPlan) {
         self.next = Some((next, LaunchStage::Clears));
         self.tries = 0;
@@ -124,11 +125,11 @@ impl Launching {
     }
 
     /// The next step, if one is due. `is_clear`: no descendant of the previous run is left.
-    pub fn due(&mut self, now: Stamp, is_clear: bool, agent: Agent) -> Option<LaunchStep> {
+    pub fn due(&mut self, now: Stamp, is_clear: bool, agent: ProgramKind) -> Option<LaunchStep> {
         let (next, stage) = self.next.as_mut()?;
         match stage {
             LaunchStage::Clears if !is_clear => None,
-            LaunchStage::Clears if agent != Agent::Claude => self.start(Ok(LaunchFiles::default())),
+            LaunchStage::Clears if agent != ProgramKind::Claude => self.start(Ok(LaunchFiles::default())),
             LaunchStage::Clears => {
                 *stage = LaunchStage::Reads { until: now.after(READ_MS) };
                 Some(LaunchStep::Read { number: next.number, dir: next.dir.clone() })
@@ -151,7 +152,12 @@ impl Launching {
     }
 
     /// The settings for this run were read. `changed`: what differs from what a person accepted.
-    pub fn site_read(&mut self, number: u32, changed: Vec<String>, now: Stamp) -> Option<LaunchStep> {
+    pub fn launch_settings_read(
+        &mut self,
+        number: u32,
+        changed: Vec<String>,
+        now: Stamp,
+    ) -> Option<LaunchStep> {
         if !self.reads(number) {
             return None;
         }
@@ -205,7 +211,7 @@ impl LaunchFiles {
 
 /// The directory that a run starts in, and its settings.
 #[derive(Debug)]
-pub(in crate::host) struct Site {
+pub(in crate::host) struct LaunchSettings {
     /// A directory other than the session's, and its channel.
     pub moved: Option<(PathBuf, Option<Channel>)>,
     pub found: CodeFound,
@@ -213,7 +219,7 @@ pub(in crate::host) struct Site {
     pub settings: Option<String>,
 }
 
-impl Site {
+impl LaunchSettings {
     /// Reads it. `asked`: the directory requested for the run, if that is not the session's `dir`.
     /// `refresh_s`: how often Claude runs the status line without a reason.
     pub fn read(
@@ -227,7 +233,7 @@ impl Site {
         let moved = asked.filter(|dir| dir.is_dir());
         let settings = status_line::settings(paths, moved.as_deref().unwrap_or(dir), own, refresh_s);
         let channel = |dir: &Path| registry::channel_of(&paths.claude, dir).ok();
-        Site { moved: moved.map(|dir| (dir.clone(), channel(&dir))), found: found(), settings }
+        LaunchSettings { moved: moved.map(|dir| (dir.clone(), channel(&dir))), found: found(), settings }
     }
 }
 
@@ -291,10 +297,10 @@ mod tests {
         launching.next = None;
         let used_up = SpawnError::Other(io::Error::from_raw_os_error(nix::libc::EAGAIN));
         while launching.retry_start(next(2), &used_up, now).is_some() {
-            assert_eq!(launching.due(now, true, Agent::Plain), None);
+            assert_eq!(launching.due(now, true, ProgramKind::Plain), None);
             now = launching.deadline(now).unwrap();
             let start = LaunchStep::Start { next: next(2), without_hooks: None };
-            assert_eq!(launching.due(now, true, Agent::Plain), Some(start));
+            assert_eq!(launching.due(now, true, ProgramKind::Plain), Some(start));
         }
         assert_eq!((now, launching.deadline(now)), (Stamp(u64::from(START_TRIES - 1) * AGAIN_MS), None));
     }
@@ -313,21 +319,24 @@ mod tests {
     #[test]
     fn a_run_waits_for_what_is_left_of_the_one_before_and_a_plain_program_for_nothing_else() {
         let mut launching = launching(2);
-        assert_eq!(launching.due(Stamp(0), false, Agent::Plain), None);
+        assert_eq!(launching.due(Stamp(0), false, ProgramKind::Plain), None);
         assert_eq!(launching.deadline(Stamp(0)), Some(Stamp(CLEAR_LOOK_MS)));
         let start = LaunchStep::Start { next: next(2), without_hooks: None };
-        assert_eq!(launching.due(Stamp(5), true, Agent::Plain), Some(start));
+        assert_eq!(launching.due(Stamp(5), true, ProgramKind::Plain), Some(start));
         assert_eq!((launching.next(), launching.deadline(Stamp(5))), (None, None));
     }
 
     #[test]
     fn what_runs_code_is_read_before_the_files_are_written() {
         let mut launching = launching(2);
-        assert_eq!(launching.due(Stamp(0), true, Agent::Claude), read(2));
-        assert_eq!(launching.due(Stamp(1), true, Agent::Claude), None);
-        assert_eq!(launching.site_read(1, Vec::new(), Stamp(2)), None);
-        assert_eq!(launching.site_read(2, Vec::new(), Stamp(2)), Some(LaunchStep::Write { number: 2 }));
-        assert_eq!(launching.site_read(2, Vec::new(), Stamp(2)), None);
+        assert_eq!(launching.due(Stamp(0), true, ProgramKind::Claude), read(2));
+        assert_eq!(launching.due(Stamp(1), true, ProgramKind::Claude), None);
+        assert_eq!(launching.launch_settings_read(1, Vec::new(), Stamp(2)), None);
+        assert_eq!(
+            launching.launch_settings_read(2, Vec::new(), Stamp(2)),
+            Some(LaunchStep::Write { number: 2 })
+        );
+        assert_eq!(launching.launch_settings_read(2, Vec::new(), Stamp(2)), None);
         let given = LaunchFiles { plugin: Some("plugin".into()), settings: None };
         let start = LaunchStep::Start { next: next(2), without_hooks: None };
         assert_eq!(launching.written(2, Ok(given)), Some(start));
@@ -338,21 +347,24 @@ mod tests {
     #[test]
     fn a_change_holds_the_run_and_so_does_a_disk_that_cannot_be_read() {
         let mut changed = launching(2);
-        assert_eq!(changed.due(Stamp(0), true, Agent::Claude), read(2));
+        assert_eq!(changed.due(Stamp(0), true, ProgramKind::Claude), read(2));
         let hold = |changed: &str| Some(LaunchStep::Hold { changed: vec![changed.to_owned()] });
-        assert_eq!(changed.site_read(2, vec![".mcp.json".to_owned()], Stamp(1)), hold(".mcp.json"));
+        assert_eq!(
+            changed.launch_settings_read(2, vec![".mcp.json".to_owned()], Stamp(1)),
+            hold(".mcp.json")
+        );
         assert_eq!(changed.next(), None);
         let mut hangs = launching(2);
-        assert_eq!(hangs.due(Stamp(0), true, Agent::Claude), read(2));
-        assert_eq!(hangs.due(Stamp(READ_MS), true, Agent::Claude), hold(UNREADABLE));
+        assert_eq!(hangs.due(Stamp(0), true, ProgramKind::Claude), read(2));
+        assert_eq!(hangs.due(Stamp(READ_MS), true, ProgramKind::Claude), hold(UNREADABLE));
     }
 
     #[test]
     fn a_disk_that_takes_no_files_costs_the_run_its_hooks() {
         let mut launching = launching(3);
-        assert_eq!(launching.due(Stamp(0), true, Agent::Claude), read(3));
-        assert!(launching.site_read(3, Vec::new(), Stamp(0)).is_some());
-        let step = launching.due(Stamp(WRITE_MS), true, Agent::Claude);
+        assert_eq!(launching.due(Stamp(0), true, ProgramKind::Claude), read(3));
+        assert!(launching.launch_settings_read(3, Vec::new(), Stamp(0)).is_some());
+        let step = launching.due(Stamp(WRITE_MS), true, ProgramKind::Claude);
         let Some(LaunchStep::Start { without_hooks: Some(why), .. }) = step else { panic!("{step:?}") };
         assert!(why.contains("the disk does not answer") && launching.given.plugin.is_none(), "{why}");
     }

@@ -30,7 +30,7 @@ mod segment_refresh;
 
 pub(super) use child_processes::Processes;
 pub(super) use guarded_screen::GuardedScreen;
-pub(super) use launching::{LaunchFiles, LaunchOrder, LaunchPlan, LaunchStep, Site};
+pub(super) use launching::{LaunchFiles, LaunchOrder, LaunchPlan, LaunchSettings, LaunchStep};
 pub(super) use program_run::{ChildRun, InputModes, RunStart};
 pub(super) use run_command::ArgumentSources;
 pub(super) use screen_model::ScreenModel;

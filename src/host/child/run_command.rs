@@ -11,13 +11,13 @@ use crate::core::claude::args::{
 use crate::core::claude::environment::{Additions, of_child};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::ids::{ConversationId, SessionName};
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::phase::StartKind;
 
 /// The inputs from which the arguments of a run are made, besides hopty's launch files.
 #[derive(Debug)]
 pub(in crate::host) struct ArgumentSources<'a> {
-    pub agent: Agent,
+    pub agent: ProgramKind,
     /// The person's own arguments.
     pub own: &'a [OsString],
     pub start: StartKind,
@@ -37,7 +37,7 @@ pub(in crate::host) struct ArgumentSources<'a> {
 
 impl Child {
     pub fn arguments(&self, of: &ArgumentSources<'_>) -> Vec<OsString> {
-        if of.agent != Agent::Claude {
+        if of.agent != ProgramKind::Claude {
             return of.own.to_vec();
         }
         let given = &self.launching.given;
@@ -92,7 +92,7 @@ impl Child {
     pub fn environment(
         &self,
         number: u32,
-        agent: Agent,
+        agent: ProgramKind,
         session: &SessionName,
         socket: &Path,
     ) -> Vec<(OsString, OsString)> {
@@ -105,7 +105,7 @@ impl Child {
             socket: socket.as_os_str().to_owned(),
             run: number,
             depth,
-            claude: agent == Agent::Claude,
+            claude: agent == ProgramKind::Claude,
             no_flicker: full_screen.map(|full| if full { "1" } else { "0" }),
         };
         let from_client = |name: &OsStr| name.to_str().is_some_and(|name| self.client_env.contains_key(name));

@@ -80,7 +80,7 @@ pub(in crate::host) struct ScreenModel {
     /// The last chunk is in use by a reader.
     is_being_read: bool,
     /// Its failure was reported.
-    told: bool,
+    failure_reported: bool,
     marks: ScreenMarks,
 }
 
@@ -99,7 +99,7 @@ impl ScreenModel {
             catching_up: false,
             heard: Vec::new(),
             is_being_read: false,
-            told: false,
+            failure_reported: false,
             marks: ScreenMarks::default(),
         }
     }
@@ -190,7 +190,7 @@ impl ScreenModel {
     }
 
     fn has_failed(&self) -> bool {
-        self.screen.is_off() && !self.told
+        self.screen.is_off() && !self.failure_reported
     }
 
     /// Whether the backlog is larger than the echo of a key or a prompt.
@@ -300,7 +300,7 @@ impl ScreenModel {
     /// Whether it failed since the last call.
     pub fn take_failure(&mut self) -> bool {
         let failed = self.has_failed();
-        self.told |= failed;
+        self.failure_reported |= failed;
         failed
     }
 

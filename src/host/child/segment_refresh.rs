@@ -19,7 +19,7 @@ const ASKS_MS: u64 = 2000;
 #[derive(Debug, Default)]
 pub(in crate::host) struct SegmentRefresh {
     /// The segment that Claude last got, once it has asked.
-    told: Option<SegmentGist>,
+    last_gist: Option<SegmentGist>,
     /// The segment for which the size was last changed, and how often.
     tried: Option<(SegmentGist, usize)>,
     /// When to check whether Claude shows an outdated segment.
@@ -40,13 +40,13 @@ pub(in crate::host) enum SizeStep {
 impl SegmentRefresh {
     /// Claude asked and got this segment.
     pub fn was_sent(&mut self, gist: SegmentGist) {
-        self.told = Some(gist);
+        self.last_gist = Some(gist);
         self.tried = None;
     }
 
     /// The segment may have changed: checks it after `ms`, in which Claude may ask by itself.
     pub fn may_differ(&mut self, now: Stamp, ms: u64) {
-        if self.told.is_some() {
+        if self.last_gist.is_some() {
             self.due = self.due.or(Some(now.after(ms)));
         }
     }
@@ -63,7 +63,7 @@ impl SegmentRefresh {
             return Some(SizeStep::Back);
         }
         self.due.take_if(|at| *at <= now)?;
-        let gist = gist().filter(|gist| self.told.as_ref() != Some(gist))?;
+        let gist = gist().filter(|gist| self.last_gist.as_ref() != Some(gist))?;
         let tries = self.tried.take().filter(|(tried, _)| *tried == gist).map_or(0, |(_, tries)| tries);
         self.tried = Some((gist, tries + 1));
         self.back = Some(now.after(*RESIZED_MS.get(tries)?));

@@ -25,11 +25,11 @@ use crate::sys::poll::{FdReadiness, Interest, PollSet};
 #[derive(Debug)]
 pub enum ControlEvent {
     /// A request that its peer may make.
-    Request { asked: RequestId, wanted: Request },
+    Request { request_id: RequestId, wanted: Request },
     /// Claude calls a hook. `run` is the run that it belongs to; 0 or `None`: unknown.
-    Hook { asked: RequestId, run: Option<u32>, event: String, payload: Value },
+    Hook { request_id: RequestId, run: Option<u32>, event: String, payload: Value },
     /// A request whose peer could not be identified because of an error in the host.
-    Failed { asked: RequestId },
+    Failed { request_id: RequestId },
     /// A client's frame.
     Frame { connection: u64, frame: Frame },
     /// The connection broke, and was removed. `unread`: the peer did not read what was sent last.

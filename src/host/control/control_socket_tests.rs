@@ -118,10 +118,10 @@ fn a_peer_is_greeted_and_its_requests_come_out_in_order() {
     assert_eq!(names(&events), ["request", "hook"]);
     assert!(matches!(
         events[0],
-        ControlEvent::Request { asked: RequestId { request: 3, .. }, wanted: Request::Status }
+        ControlEvent::Request { request_id: RequestId { request: 3, .. }, wanted: Request::Status }
     ));
     assert!(
-        matches!(&events[1], ControlEvent::Hook { asked: RequestId { request: 4, .. }, run: Some(7), event, .. } if event == "Stop")
+        matches!(&events[1], ControlEvent::Hook { request_id: RequestId { request: 4, .. }, run: Some(7), event, .. } if event == "Stop")
     );
     assert_eq!(answer(&far)["run"], 7);
     assert_eq!(answer(&far)["error"]["code"], "bad_request");
@@ -202,7 +202,7 @@ fn what_a_broken_connection_asked_is_forgotten() {
     let (id, mut far) = place.greeted(Peer::Inside);
     let call = hooks::read("Stop", &json!({}), None);
     let number = place.control.hold_call(OpenHookCall {
-        asked: RequestId { connection: id, request: 1 },
+        request_id: RequestId { connection: id, request: 1 },
         call,
         awaits: None,
         saves: None,

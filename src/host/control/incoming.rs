@@ -131,19 +131,19 @@ impl Control {
         }
         match parse_request(line) {
             Ok((request, wanted)) => {
-                let asked = RequestId { connection: id, request };
+                let request_id = RequestId { connection: id, request };
                 // A failure to identify the peer costs its request, not the session.
                 let refusal = catch_unwind(AssertUnwindSafe(|| {
                     crate::sys::fault_injection::panic_at("refusal");
                     self.refusal(id, &wanted)
                 }));
                 match refusal {
-                    Ok(None) => Some(event(asked, wanted)),
+                    Ok(None) => Some(event(request_id, wanted)),
                     Ok(Some(failure)) => {
                         self.send(id, &error_line(request, &failure), now);
                         None
                     }
-                    Err(_) => Some(ControlEvent::Failed { asked }),
+                    Err(_) => Some(ControlEvent::Failed { request_id }),
                 }
             }
             Err((request, failure)) => {
@@ -188,9 +188,9 @@ impl Control {
     }
 }
 
-fn event(asked: RequestId, wanted: Request) -> ControlEvent {
+fn event(request_id: RequestId, wanted: Request) -> ControlEvent {
     match wanted {
-        Request::Hook { run, event, payload, .. } => ControlEvent::Hook { asked, run, event, payload },
-        wanted => ControlEvent::Request { asked, wanted },
+        Request::Hook { run, event, payload, .. } => ControlEvent::Hook { request_id, run, event, payload },
+        wanted => ControlEvent::Request { request_id, wanted },
     }
 }

@@ -21,15 +21,15 @@ pub(super) struct OwedAnswers {
 
 impl OwedAnswers {
     pub fn has(&self, connection: u64) -> bool {
-        self.requests.values().any(|asked| asked.connection == connection)
+        self.requests.values().any(|request_id| request_id.connection == connection)
     }
 }
 
 impl Control {
     /// Registers a request under a number for the supervisor, with which the answer finds it again.
-    pub fn register_request(&mut self, asked: RequestId) -> u64 {
+    pub fn register_request(&mut self, request_id: RequestId) -> u64 {
         let number = self.number();
-        self.owed.requests.insert(number, asked);
+        self.owed.requests.insert(number, request_id);
         number
     }
 

@@ -17,7 +17,7 @@ use crate::ipc::message::{RequestId, ok_line};
 /// A hook call without an answer yet.
 #[derive(Debug)]
 pub(in crate::host) struct OpenHookCall {
-    pub asked: RequestId,
+    pub request_id: RequestId,
     pub call: hooks::HookInput,
     /// The transcript lines that it waits for, and until when.
     pub awaits: Option<(Want, Stamp)>,
@@ -52,7 +52,7 @@ pub(in crate::host) struct HookCalls {
 impl HookCalls {
     /// Whether a call of this connection is held.
     pub(super) fn has(&self, connection: u64) -> bool {
-        self.calls.values().any(|call| call.asked.connection == connection)
+        self.calls.values().any(|call| call.request_id.connection == connection)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -177,8 +177,8 @@ fn cut(want: Want, facts: Option<&TranscriptFacts>) -> Cut {
 impl Control {
     /// Answers a hook call with "hold".
     pub fn hold_hook(&mut self, id: u64, now: Stamp) {
-        if let Some(asked) = self.hooks.get(id).map(|call| call.asked) {
-            self.send(asked.connection, &ok_line(asked.request, &HookReply::hold()), now);
+        if let Some(request_id) = self.hooks.get(id).map(|call| call.request_id) {
+            self.send(request_id.connection, &ok_line(request_id.request, &HookReply::hold()), now);
         }
     }
 
@@ -193,8 +193,11 @@ impl Control {
     /// had to read but did not.
     pub fn drop_calls_of(&mut self, connection: u64, unread: bool) -> Vec<u64> {
         let HookCalls { calls, sent } = &mut self.hooks;
-        let mut gone: Vec<u64> =
-            calls.iter().filter(|(_, call)| call.asked.connection == connection).map(|(id, _)| *id).collect();
+        let mut gone: Vec<u64> = calls
+            .iter()
+            .filter(|(_, call)| call.request_id.connection == connection)
+            .map(|(id, _)| *id)
+            .collect();
         for id in &gone {
             calls.remove(id);
         }
@@ -206,7 +209,7 @@ impl Control {
     /// `more`: the connections of calls that were not handled.
     pub fn drop_calls(&mut self, more: Vec<u64>) {
         let calls = std::mem::take(&mut self.hooks.calls);
-        for connection in calls.into_values().map(|call| call.asked.connection).chain(more) {
+        for connection in calls.into_values().map(|call| call.request_id.connection).chain(more) {
             self.connections.remove(&connection);
         }
     }
@@ -220,7 +223,8 @@ mod tests {
     /// A call with the number 5.
     fn calls(event: &str, payload: &Value, saves: Option<Stamp>) -> HookCalls {
         let call = hooks::read(event, payload, None);
-        let open = OpenHookCall { asked: RequestId { connection: 1, request: 1 }, call, awaits: None, saves };
+        let open =
+            OpenHookCall { request_id: RequestId { connection: 1, request: 1 }, call, awaits: None, saves };
         HookCalls { calls: BTreeMap::from([(5, open)]), ..HookCalls::default() }
     }
 

@@ -7,7 +7,7 @@
 
 use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::Supervisor;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::core::time::Stamp;
 use crate::host::child::ScreenModel;
 use crate::ipc::answers::{RowsAnswer, WatchAnswer};
@@ -75,7 +75,7 @@ impl Awaited {
 
 #[derive(Debug)]
 pub(in crate::host) struct WaitingRequest {
-    pub asked: RequestId,
+    pub request_id: RequestId,
     pub wanted: Awaited,
     /// When the screen may be sent.
     from: Stamp,
@@ -240,7 +240,7 @@ pub(in crate::host) struct Waits(Vec<WaitingRequest>);
 
 impl Waits {
     pub fn has(&self, connection: u64) -> bool {
-        self.0.iter().any(|waiting| waiting.asked.connection == connection)
+        self.0.iter().any(|waiting| waiting.request_id.connection == connection)
     }
 
     /// Whether a request waits for Claude's state, for which the screen must be read.
@@ -249,14 +249,19 @@ impl Waits {
     }
 
     /// Adds a waiting request.
-    pub(super) fn add(&mut self, asked: RequestId, wanted: Awaited, now: Stamp) -> Result<(), RequestError> {
-        if self.has(asked.connection) {
+    pub(super) fn add(
+        &mut self,
+        request_id: RequestId,
+        wanted: Awaited,
+        now: Stamp,
+    ) -> Result<(), RequestError> {
+        if self.has(request_id.connection) {
             let hint = "open another connection";
             return Err(RequestError::new(Code::Busy, "this connection already waits", hint));
         }
         let limit = wanted.timeout_ms();
         let from = if wanted.after().is_some() { now.after(SCREEN_MS.min(limit)) } else { now };
-        self.put_back(WaitingRequest { asked, wanted, from, until: now.after(limit) });
+        self.put_back(WaitingRequest { request_id, wanted, from, until: now.after(limit) });
         Ok(())
     }
 
@@ -264,13 +269,13 @@ impl Waits {
     /// and its screen.
     pub fn ask(
         &mut self,
-        asked: RequestId,
+        request_id: RequestId,
         wanted: Awaited,
         plain: Option<&str>,
         screen: Option<(u32, &ScreenModel)>,
         now: Stamp,
     ) -> Result<(), RequestError> {
-        if let Some(program) = plain.filter(|_| wanted.needs_agent() && !self.has(asked.connection)) {
+        if let Some(program) = plain.filter(|_| wanted.needs_agent() && !self.has(request_id.connection)) {
             let message = format!(
                 "hopty cannot tell what {program} does: it is not an agent, so it is never {}",
                 wanted.words()
@@ -282,7 +287,7 @@ impl Waits {
             let message = format!("the mark {mark} was not taken in this session");
             return Err(RequestError::new(Code::BadRequest, message, "`hopty send --mark` prints one"));
         }
-        self.add(asked, wanted, now)
+        self.add(request_id, wanted, now)
     }
 
     /// Takes all requests, to be answered or put back.
@@ -305,12 +310,12 @@ impl Waits {
 mod tests {
     use super::*;
     use crate::core::config::Config;
-    use crate::core::supervisor::{Agent, Policy, RULES};
+    use crate::core::supervisor::{Policy, ProgramKind, RULES};
     use crate::core::terminal::Size;
 
     fn supervisor() -> Supervisor {
         Supervisor::new(Policy {
-            agent: Agent::Claude,
+            agent: ProgramKind::Claude,
             hooks: true,
             notes: true,
             submit_when_idle: false,

@@ -5,9 +5,9 @@
 //! |---|---|
 //! | `session_identity` | name, directories and arguments |
 //! | `own_files` | the session's own directory: detecting its loss, and restoring it on a thread |
-//! | `launch_site` | the inputs of the next run: settings that run code, directory, launch files |
+//! | `launch_inputs` | the inputs of the next run: settings that run code, directory, launch files |
 
-mod launch_site;
+mod launch_inputs;
 mod own_files;
 mod session_identity;
 

@@ -11,7 +11,7 @@ use crate::core::handoff::manifest_entry::HandoffKind;
 use crate::core::ids::{Channel, ConversationId, HandoffId, LABEL_HINT, SessionName, change_labels};
 use crate::core::input::prefix_command::{ORDERS, Order};
 use crate::core::redact::redact_words;
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::text::safe_text::safe_line;
 use crate::core::text::word_wrap::wrap_words;
 use crate::core::time::{Stamp, WallTime};
@@ -54,7 +54,7 @@ impl SessionIdentity {
     }
 
     pub fn is_claude(&self) -> bool {
-        self.launch.agent == Agent::Claude
+        self.launch.agent == ProgramKind::Claude
     }
 
     /// The wall clock time of a stamp of the session.
@@ -238,7 +238,7 @@ mod tests {
     fn rocket(home: &Path) -> SessionIdentity {
         let paths = Paths::from_env(|name| (name == "HOME").then(|| home.into())).unwrap();
         session::prepare(&paths).unwrap();
-        let launch = Launch::of_test("rocket", Agent::Claude, Config::default());
+        let launch = Launch::of_test("rocket", ProgramKind::Claude, Config::default());
         SessionIdentity {
             args: vec!["--api-key".into(), "sk-ant-api03-secretsecretsecretsecret".into()],
             own: OwnArgs::default(),
@@ -276,7 +276,7 @@ mod tests {
             assert_eq!(page.lines().count(), usize::from(rows), "{page}");
             assert!(page.ends_with("… Any other key returns."), "it says that there is more: {page}");
         }
-        session.launch.agent = Agent::Plain;
+        session.launch.agent = ProgramKind::Plain;
         assert_eq!(keys(session.help_page(size, false)), "d l n r ? ctrl-\\");
         assert!(session.help_page(size, false).contains("restart the program"));
     }

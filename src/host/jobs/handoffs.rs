@@ -15,7 +15,7 @@ use crate::core::handoff::work_progress::Mark;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::phase::StartKind;
-use crate::core::supervisor::{Agent, Supervisor};
+use crate::core::supervisor::{ProgramKind, Supervisor};
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::registry;
@@ -54,7 +54,9 @@ impl RestartReason {
                 let (back, newer) = (id(plan.conversation.as_ref()), id(supervisor.conversation()));
                 format!("back in conversation {back}; to return to the newer one: `hopty --resume {newer}`")
             }
-            (None, _) if supervisor.policy().agent == Agent::Plain => "restarting the program".to_owned(),
+            (None, _) if supervisor.policy().agent == ProgramKind::Plain => {
+                "restarting the program".to_owned()
+            }
             (None, _) => "starting a fresh conversation".to_owned(),
         };
         format!("hopty: {full}{into}")

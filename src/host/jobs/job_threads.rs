@@ -23,7 +23,7 @@ use crate::fs::cast_file::{CastFile, CastFileError};
 use crate::fs::paths::Paths;
 use crate::fs::session::SessionError;
 use crate::host::cast_recording::{CastOrder, remove_old};
-use crate::host::child::{LaunchFiles, Site};
+use crate::host::child::{LaunchFiles, LaunchSettings};
 use crate::host::event_loop::PollToken;
 use crate::host::identity::{RestoreOrder, RestoredFiles};
 use crate::host::observer::{FileReader, ScanOrder, ScanResult, SessionFiles};
@@ -59,7 +59,7 @@ pub enum JobEvent {
     /// The settings for a check.
     Checked(u64, CodeFound),
     /// The directory and the settings for this run.
-    Site(u32, Box<Site>),
+    LaunchSettings(u32, Box<LaunchSettings>),
     /// The launch files of this run were written.
     Written(u32, Box<RestoredFiles>, io::Result<LaunchFiles>),
     /// The session's directory and its socket were restored.
@@ -146,7 +146,8 @@ impl Jobs {
 
     /// Opens the journal of a session that began at this time, with its first line.
     ///
-    /// Fails when it cannot be opened. It is tried again later.
+    /// # Errors
+    /// When it cannot be opened. It is tried again later.
     pub fn begin_journal(&mut self, recorder: &mut Recorder, began: WallTime, now: Stamp) -> io::Result<()> {
         self.journal.open(now)?;
         let open = recorder.open_line(Stamp(0), began, VERSION);

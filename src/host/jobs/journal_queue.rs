@@ -78,7 +78,8 @@ impl Journal {
 
     /// Opens the journal before the loop runs; one of an earlier session with the same name is rotated away.
     ///
-    /// Fails when it cannot be opened. It is tried again later.
+    /// # Errors
+    /// When it cannot be opened. It is tried again later.
     pub fn open(&mut self, now: Stamp) -> io::Result<()> {
         match JournalFile::begin(&self.path(), self.config.max_bytes, self.config.files) {
             Ok(file) => {

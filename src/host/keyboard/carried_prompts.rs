@@ -8,7 +8,7 @@ use crate::core::handoff::operation::Cut;
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::event::Event;
 use crate::core::time::{Stamp, WallTime};
-use crate::host::observer::ObservedTranscript;
+use crate::host::observer::TranscriptWatch;
 
 /// How far in the past the line of a prompt may be dated, in ms: Claude records the time of the Enter.
 const EARLIER_MS: i64 = 10_000;
@@ -142,7 +142,7 @@ impl CarriedPrompts {
 
     /// Reports that the line has been found, or that time is up. `whole`: the transcript, if it has been read
     /// to its end.
-    pub fn report_line(&mut self, now: Stamp, whole: Option<&mut ObservedTranscript>) -> Option<Event> {
+    pub fn report_line(&mut self, now: Stamp, whole: Option<&mut TranscriptWatch>) -> Option<Event> {
         let (id, until) = self.awaits?;
         let found = whole.is_some_and(|transcript| transcript.facts.proof.take_found().is_some());
         if !found && until > now {
@@ -167,8 +167,8 @@ impl CarriedPrompts {
     }
 
     /// What the transcript says about the carried prompt. `run`: the current run.
-    pub fn report(&mut self, run: u32, transcript: Option<&mut ObservedTranscript>) -> Option<Event> {
-        let ObservedTranscript { conversation, facts, .. } = transcript?;
+    pub fn report(&mut self, run: u32, transcript: Option<&mut TranscriptWatch>) -> Option<Event> {
+        let TranscriptWatch { conversation, facts, .. } = transcript?;
         let conversation = conversation.clone();
         let on_its_way = self.taken.as_ref().is_some_and(|(_, of)| run > *of);
         if on_its_way && facts.proof.take_found() == Some(Found::Prompt) {
@@ -244,7 +244,7 @@ mod tests {
         let of: ConversationId = "0196f8a2-7c1e-4d3a-9b60-5f2d8e4c1a7b".parse().unwrap();
         for hoptys in [false, true] {
             let mut carried = CarriedPrompts::default();
-            let mut transcript = ObservedTranscript::new(of.clone(), &Tasks::default());
+            let mut transcript = TranscriptWatch::new(of.clone(), &Tasks::default());
             carried.submitted(Some(&of), hoptys);
             assert_eq!(carried.report(1, Some(&mut transcript)), None, "no answer yet");
             let line = r#"{"type": "assistant", "uuid": "u", "message": {"role": "assistant", "id": "m",
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(carried.report_line(Stamp(0), None), None);
         carried.await_line(7, Stamp(100));
         let of = "0196f8a2-7c1e-4d3a-9b60-5f2d8e4c1a7b".parse().unwrap();
-        let mut transcript = ObservedTranscript::new(of, &Tasks::default());
+        let mut transcript = TranscriptWatch::new(of, &Tasks::default());
         assert_eq!(carried.report_line(Stamp(99), Some(&mut transcript)), None);
         let late = Event::Lines { id: 7, found: false, cut: Cut::Free };
         assert_eq!(carried.report_line(Stamp(100), None), Some(late));

@@ -1,23 +1,14 @@
-//! The draft in the prompt box: saved before a run ends, and written to a file if no run gets it.
+//! The draft in the prompt box, which is saved before a run ends.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::core::claude::screen_reading::{BoxMode, ScreenPromptBox};
 use crate::core::draft::Draft;
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
 use crate::core::input::{Classifier, InputClass};
 use crate::core::supervisor::phase::{EndCause, Phase};
-use crate::core::text::safe_text::short_line;
 use crate::core::time::Stamp;
-use crate::fs::atomic;
-use crate::host::jobs::log::log;
-use crate::host::start::session_dir;
-use crate::sys::worker::within;
 
-/// How long writing an unsent draft to a file may take at the end of a session.
-const WRITE_LIMIT: Duration = Duration::from_secs(1);
 /// How long after Enter its hook may run, in ms: longer than Claude takes to start a hook on a busy machine.
 const ENTERED_MS: u64 = 10_000;
 /// How long Claude has waited for a prompt after which its queue is certainly empty, in ms: it takes the next
@@ -42,8 +33,6 @@ const RECALLS: [&[u8]; 10] =
     [b"\x1b[A", b"\x1bOA", b"\t", b"@", b"\x12", b"\x10", b"\x19", b"\x16", b".png", b".jp"];
 /// Keys that answer a dialog of Claude's without Enter.
 const ANSWERS: [char; 11] = ['1', '2', '3', '4', '5', '6', '7', '8', '9', 'y', 'n'];
-/// How many characters of a draft are shown if it cannot be saved.
-const SHOWN_MOST: usize = 500;
 
 /// The draft in Claude's prompt box: what was typed since the last submit, and the copy for the next run.
 #[derive(Debug)]
@@ -286,14 +275,14 @@ impl PromptDraft {
 
     /// Whether the typed bytes alone produce the text in the box.
     fn is(&self, text: &str) -> bool {
-        text_of(self.typed.bytes()).is_some_and(|typed| squeeze(&typed) == squeeze(text))
+        text_of(self.typed.bytes()).is_some_and(|typed| squeeze_draft(&typed) == squeeze_draft(text))
     }
 
     /// Whether the text in the box begins with what was typed, and nothing else was pressed. What Claude
     /// itself puts into its box, such as a prompt that is taken back, stands before it.
     fn begins(&self, text: &str) -> bool {
-        let typed = text_of(self.typed.bytes()).map(|typed| squeeze(&typed));
-        typed.is_some_and(|typed| !typed.is_empty() && squeeze(text).starts_with(&typed))
+        let typed = text_of(self.typed.bytes()).map(|typed| squeeze_draft(&typed));
+        typed.is_some_and(|typed| !typed.is_empty() && squeeze_draft(text).starts_with(&typed))
     }
 }
 
@@ -313,13 +302,13 @@ fn explains(typed: &[u8], prompt: &str) -> Option<bool> {
     }
     if let Some(first) = typed.first().filter(|first| COMMANDS.contains(first)) {
         // A command may be completed, so the prompt may have more than was typed, but not less.
-        let mut letters = squeeze(prompt).chars().collect::<Vec<_>>().into_iter();
-        let completes = |text: String| squeeze(&text).chars().all(|c| letters.any(|other| other == c));
+        let mut letters = squeeze_draft(prompt).chars().collect::<Vec<_>>().into_iter();
+        let completes = |text: String| squeeze_draft(&text).chars().all(|c| letters.any(|other| other == c));
         let may_be = prompt.as_bytes().first() == Some(first) && text_of(typed).is_none_or(completes);
         return (!may_be).then_some(false);
     }
     if let Some(text) = text_of(typed) {
-        let (typed, prompt) = (squeeze(&text), squeeze(prompt));
+        let (typed, prompt) = (squeeze_draft(&text), squeeze_draft(prompt));
         // Keys that answered a dialog may come before the prompt.
         return Some(typed == prompt || typed.trim_start_matches(ANSWERS) == prompt);
     }
@@ -333,7 +322,7 @@ fn explains(typed: &[u8], prompt: &str) -> Option<bool> {
     }
     // After cursor movement and deletion, every remaining character was typed.
     let mut left: Vec<char> = String::from_utf8_lossy(typed).chars().collect();
-    let has_all = squeeze(prompt).chars().all(|c| {
+    let has_all = squeeze_draft(prompt).chars().all(|c| {
         let at = left.iter().position(|other| *other == c);
         at.map(|at| left.swap_remove(at)).is_some()
     });
@@ -362,7 +351,7 @@ fn text_of(typed: &[u8]) -> Option<String> {
 }
 
 /// A text without what a prompt box may change in it.
-fn squeeze(text: &str) -> String {
+fn squeeze_draft(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect()
 }
 
@@ -379,50 +368,6 @@ pub(in crate::host) fn leaves_draft(phase: &Phase) -> bool {
         }
         _ => false,
     }
-}
-
-/// At the end of a session, writes input that no run received to a file, so that nothing is lost silently.
-/// Returns a sentence that names the file, or contains the text if no file can be written. `own`: the
-/// session's own file, if it outlives the session.
-pub(super) fn keep_unsent(unsent: &[u8], own: Option<PathBuf>) -> Option<String> {
-    let text: String = String::from_utf8_lossy(unsent).replace("\x1b[200~", "").replace("\x1b[201~", "");
-    if text.chars().all(|c| c.is_control() || c.is_whitespace()) {
-        return None;
-    }
-    Some(match keep(own, &text) {
-        Ok(path) => format!("Your unsent input is in {}.", path.display()),
-        Err(why) => format!("Your unsent input could not be saved ({why}): {}", short(&text)),
-    })
-}
-
-/// Writes a draft to `own`, or if that fails to a file that outlives the session. Returns the file, or why
-/// there is none.
-fn keep(own: Option<PathBuf>, text: &str) -> Result<PathBuf, String> {
-    let mut why = None;
-    if let Some(own) = own {
-        let (path, bytes) = (own.clone(), text.as_bytes().to_vec());
-        match in_time(move || atomic::write(&path, &bytes).map_err(|e| e.to_string())) {
-            Ok(()) => return Ok(own),
-            Err(error) => {
-                log(format_args!("cannot save the draft: {error}"));
-                why = Some(error);
-            }
-        }
-    }
-    let bytes = text.as_bytes().to_vec();
-    in_time(move || session_dir::write_outside(&bytes).map_err(|e| e.to_string()))
-        .map_err(|error| why.unwrap_or(error))
-}
-
-fn in_time<T: Send + 'static>(
-    write: impl FnOnce() -> Result<T, String> + Send + 'static,
-) -> Result<T, String> {
-    within(WRITE_LIMIT, write).unwrap_or_else(|| Err("the disk does not answer".to_owned()))
-}
-
-/// A draft on one line of limited length, with secrets removed.
-fn short(text: &str) -> String {
-    short_line(text, SHOWN_MOST)
 }
 
 /// A bracketed paste; nothing in the text can end it early.
@@ -609,27 +554,5 @@ mod tests {
         };
         assert!(while_busy(b"/context\r", "/add-dir /etc") && while_busy(b"see @a now\r", "push --force"));
         assert!(!while_busy(b"/con\r", "/context") && !while_busy(b"see @a now\r", "see @a.txt now"));
-    }
-
-    #[test]
-    fn what_is_only_white_space_is_not_kept() {
-        assert_eq!(keep_unsent(b"\x1b[200~ \n\x1b[201~", None), None);
-        let dir = tempfile::tempdir().unwrap();
-        let own = dir.path().join("unsent.txt");
-        let told = keep_unsent(b"\x1b[200~a thought\x1b[201~", Some(own.clone())).unwrap();
-        assert!(told.contains("unsent.txt"), "{told}");
-        assert_eq!(std::fs::read(own).unwrap(), b"a thought");
-    }
-
-    #[test]
-    fn a_draft_that_is_shown_has_one_line_no_secret_and_a_bounded_length() {
-        let shown = short("fix\x1b[2J the\nlogin, password=hunter2hunter2");
-        assert!(
-            shown.starts_with("fix") && shown.contains("the login") && !shown.contains("hunter2"),
-            "{shown}"
-        );
-        assert!(!shown.contains(|c: char| c.is_control()), "{shown:?}");
-        let long = short(&"é".repeat(5000));
-        assert_eq!((long.chars().count(), long.ends_with("é...")), (SHOWN_MOST + 3, true));
     }
 }

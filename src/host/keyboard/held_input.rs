@@ -97,6 +97,7 @@ impl HeldInput {
         (self.interrupt.is_some() || self.is_typing()).then_some(self.due)
     }
 
+    /// Whether the next held input may be typed now.
     pub fn is_due(&self, now: Stamp) -> bool {
         self.deadline().is_some_and(|at| at <= now)
     }

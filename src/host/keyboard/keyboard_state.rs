@@ -8,7 +8,8 @@ use super::drafts::PromptDraft;
 use super::held_input::HeldInput;
 use super::send_queue::SendQueue;
 use super::unrecorded_prompts::UnrecordedPrompts;
-use crate::core::supervisor::Agent;
+use super::unsent_file::keep_unsent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::event::PromptOf;
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
@@ -30,10 +31,10 @@ pub struct Keyboard {
 
 impl Keyboard {
     /// Only Claude has a prompt box whose draft outlives it.
-    pub fn new(agent: Agent) -> Self {
+    pub fn new(agent: ProgramKind) -> Self {
         Keyboard {
             held: HeldInput::default(),
-            draft: PromptDraft::new(agent == Agent::Claude),
+            draft: PromptDraft::new(agent == ProgramKind::Claude),
             queue: SendQueue::default(),
             carried: CarriedPrompts::default(),
             unrecorded: UnrecordedPrompts::default(),
@@ -112,7 +113,7 @@ impl Keyboard {
             self.carried.unsent().flat_map(|prompt| format!("{prompt}\n").into_bytes()).collect();
         unsent.extend_from_slice(self.draft.saved());
         unsent.extend(self.held.unsent());
-        self.unsent = drafts::keep_unsent(&unsent, own).or(self.unsent.take());
+        self.unsent = keep_unsent(&unsent, own).or(self.unsent.take());
     }
 }
 
@@ -126,7 +127,7 @@ mod tests {
     fn what_no_run_has_got_is_kept_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let own = dir.path().join("unsent.txt");
-        let mut keyboard = Keyboard::new(Agent::Claude);
+        let mut keyboard = Keyboard::new(ProgramKind::Claude);
         keyboard.carried.found_queued(1, vec!["queued"]);
         keyboard.draft.note(b"draft ", Stamp(0));
         keyboard.draft.save(1, None);
@@ -141,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_prompt_has_one_author() {
-        let mut keyboard = Keyboard::new(Agent::Claude);
+        let mut keyboard = Keyboard::new(ProgramKind::Claude);
         let sent = keyboard.queue.next_prompt(&Send {
             text: Some("sent".to_owned()),
             submit: true,
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_prompt_without_an_enter_behind_it_is_no_person_s() {
-        let mut keyboard = Keyboard::new(Agent::Claude);
+        let mut keyboard = Keyboard::new(ProgramKind::Claude);
         let author = |keyboard: &Keyboard, now| keyboard.author_of(Some("x"), Some("x"), Some(1), Stamp(now));
         assert_eq!(author(&keyboard, 0), PromptOf::Person, "an argument begins the run");
         keyboard.prompted = Some(1);
@@ -196,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_prompt_that_comes_back_is_submitted_again_or_stands_in_the_draft() {
-        let mut keyboard = Keyboard::new(Agent::Claude);
+        let mut keyboard = Keyboard::new(ProgramKind::Claude);
         for (submit, draft) in [(true, &b""[..]), (false, b"\x1b[200~first\x1b[201~")] {
             keyboard.carried.found_queued(1, vec!["first", "second"]);
             keyboard.carried.take_first_queued(1);

@@ -10,6 +10,7 @@
 //! | `held_input` | input that is held during a hand-over and typed afterwards |
 //! | `send_queue` | what scripts type |
 //! | `drafts` | the draft in the prompt box |
+//! | `unsent_file` | the file of input that no run received |
 //! | `carried_prompts` | prompts that go from one run to the next |
 //! | `unrecorded_prompts` | prompts that Claude has not written to its transcript yet |
 
@@ -23,6 +24,7 @@ mod routing;
 mod send_queue;
 mod typing;
 mod unrecorded_prompts;
+mod unsent_file;
 
 pub(super) use client_input::ClientInput;
 pub(super) use drafts::{leaves_draft, paste};

@@ -46,11 +46,11 @@ fn is_mouse(report: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::supervisor::Agent;
+    use crate::core::supervisor::ProgramKind;
 
     #[test]
     fn held_keys_wait_but_an_interrupt_is_hoptys_and_an_answer_the_programs() {
-        let mut keyboard = Keyboard::new(Agent::Claude);
+        let mut keyboard = Keyboard::new(ProgramKind::Claude);
         assert_eq!(keyboard.route(InputClass::Typed, false), KeyRoute::Program);
         assert_eq!(keyboard.route(InputClass::Report, false), KeyRoute::Nowhere);
         keyboard.held.hold();

@@ -17,7 +17,7 @@ use crate::core::supervisor::action::SendResult;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::host::child::InputModes;
-use crate::host::observer::ObservedTranscript;
+use crate::host::observer::TranscriptWatch;
 use crate::ipc::answers::SendAnswer;
 use crate::ipc::message::{Code, RequestError, RequestId, SEND_MAX, Send};
 
@@ -30,7 +30,7 @@ const KEY_MS: u64 = 30;
 /// A pending request to type.
 #[derive(Debug)]
 struct QueuedSend {
-    asked: RequestId,
+    request_id: RequestId,
     parts: VecDeque<Vec<u8>>,
     bytes: usize,
     /// It asked to submit, to a program that cannot confirm that.
@@ -81,7 +81,7 @@ pub(in crate::host) struct SendQueue {
 impl SendQueue {
     /// Whether input for this connection is still pending.
     pub fn has(&self, connection: u64) -> bool {
-        self.waiting.iter().any(|queued| queued.asked.connection == connection)
+        self.waiting.iter().any(|queued| queued.request_id.connection == connection)
     }
 
     pub fn is_submitting(&self) -> bool {
@@ -105,16 +105,23 @@ impl SendQueue {
 
     /// Queues a request whose bytes are typed unchanged.
     ///
-    /// Fails when it makes no sense, or too much waits already.
-    pub fn add(&mut self, asked: RequestId, wanted: &Send, modes: InputModes) -> Result<(), RequestError> {
+    /// # Errors
+    /// When it makes no sense, or too much waits already.
+    pub fn add(
+        &mut self,
+        request_id: RequestId,
+        wanted: &Send,
+        modes: InputModes,
+    ) -> Result<(), RequestError> {
         let parts = parts(wanted, modes)?;
         let bytes = parts.iter().map(Vec::len).sum();
-        self.push(QueuedSend { asked, parts, bytes, submit: wanted.submit, mark: wanted.mark })
+        self.push(QueuedSend { request_id, parts, bytes, submit: wanted.submit, mark: wanted.mark })
     }
 
     /// The prompt of a request that is to be submitted to Claude, if no other is being submitted.
     ///
-    /// Fails when another one is, or this one cannot be submitted.
+    /// # Errors
+    /// When another one is, or this one cannot be submitted.
     pub fn next_prompt(&self, wanted: &Send) -> Result<SentPrompt, RequestError> {
         if self.is_submitting() {
             return Err(RequestError::new(
@@ -152,7 +159,7 @@ impl SendQueue {
 
     /// Whether the transcript has the prompt being submitted. If only the transcript reports turns, its turn
     /// has begun.
-    pub fn report(&self, transcript: Option<&mut ObservedTranscript>) -> Option<Event> {
+    pub fn report(&self, transcript: Option<&mut TranscriptWatch>) -> Option<Event> {
         let transcript = transcript.filter(|_| self.is_submitting())?;
         let queued = transcript.facts.proof.take_found()? == PromptPlace::Queued;
         if !queued {
@@ -200,7 +207,7 @@ impl SendQueue {
 
     /// The request of the next piece.
     pub fn first(&self) -> Option<RequestId> {
-        self.waiting.front().map(|queued| queued.asked)
+        self.waiting.front().map(|queued| queued.request_id)
     }
 
     /// Drops the first request, which is done or no longer wanted.
@@ -253,7 +260,8 @@ fn as_pasted(text: &str, pastes: bool) -> Vec<u8> {
 
 /// The prompt to submit to Claude.
 ///
-/// Fails when there is no text, or Claude would give no proof of having it.
+/// # Errors
+/// When there is no text, or Claude would give no proof of having it.
 fn prompt(wanted: &Send) -> Result<SentPrompt, RequestError> {
     let bytes = wanted
         .base64
@@ -309,7 +317,7 @@ mod tests {
         let parts = parts(wanted, InputModes { cursor: CursorKeys::Normal, pastes: true }).unwrap();
         let bytes = parts.iter().map(Vec::len).sum();
         QueuedSend {
-            asked: RequestId { connection: 7, request },
+            request_id: RequestId { connection: 7, request },
             parts,
             bytes,
             submit: wanted.submit,

@@ -85,7 +85,7 @@ impl Keyboard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::supervisor::Agent;
+    use crate::core::supervisor::ProgramKind;
     use crate::host::keyboard::InputFocus;
 
     /// A program that has read everything, and its screen.
@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn keys_of_a_hand_over_reach_the_next_run_in_order_behind_its_prompts_and_the_draft() {
-        let (mut keyboard, mut program) = (Keyboard::new(Agent::Claude), Program::new(InputFocus::Prompt));
+        let (mut keyboard, mut program) =
+            (Keyboard::new(ProgramKind::Claude), Program::new(InputFocus::Prompt));
         keyboard.give(InputClass::Typed, b"draft ".to_vec(), true, &mut program);
         keyboard.draft.save(1, None);
         keyboard.held.hold();
@@ -163,7 +164,8 @@ mod tests {
 
     #[test]
     fn held_keys_answer_no_dialog_and_land_in_no_sequence() {
-        let (mut keyboard, mut program) = (Keyboard::new(Agent::Claude), Program::new(InputFocus::Dialog));
+        let (mut keyboard, mut program) =
+            (Keyboard::new(ProgramKind::Claude), Program::new(InputFocus::Dialog));
         keyboard.held.hold();
         keyboard.give(InputClass::Typed, b"y".to_vec(), true, &mut program);
         keyboard.release(Stamp(0), false);

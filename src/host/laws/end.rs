@@ -199,7 +199,7 @@ impl World {
     fn check_told(&self, key: &Key) {
         let told =
             |text: &str| text.contains("Your unsent input is in ") && text.contains("/laws/unsent.txt");
-        let last = self.host.last_word().unwrap_or_default();
+        let last = self.host.farewell_message().unwrap_or_default();
         assert!(
             told(&last),
             "{:?} was held, and its file is not named: {last}\n{}",

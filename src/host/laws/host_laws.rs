@@ -13,7 +13,7 @@ use serde_json::json;
 use super::World;
 use super::socket_claude::{Claude, Stage};
 use crate::core::config::{Config, OnHangup};
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::event::Asker;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
@@ -48,7 +48,7 @@ impl World {
         std::fs::write(home.join(".claude.json"), trusted.to_string()).unwrap();
         let paths = Paths::from_env(|name| (name == "HOME").then(|| home.clone().into())).unwrap();
         session::prepare(&paths).unwrap();
-        let agent = if plain { Agent::Plain } else { Agent::Claude };
+        let agent = if plain { ProgramKind::Plain } else { ProgramKind::Claude };
         let launch = Launch::of_test("laws", agent, config);
         let place = crate::host::start::session_dir::find(&paths, &launch).unwrap();
         let inherited = InheritedDescriptors { descriptors: Vec::new(), errors: ErrorStream::Terminal };

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::core::notify::Notification;
+use crate::core::notification_queue::Notification;
 use crate::core::redact::redact;
 use crate::core::status_types::{Rfc3339, SessionStatus};
 use crate::core::text::visible::{escaped, visible};
@@ -14,13 +14,13 @@ const INPUT_MAX: usize = 60_000;
 
 /// The input and the variables.
 pub(super) fn of(
-    told: &Notification,
+    notification: &Notification,
     at: WallTime,
     session: &SessionStatus,
 ) -> (Vec<u8>, Vec<(&'static str, String)>) {
-    let text = visible(&redact(&told.text));
-    let reason = told.reason.as_deref().map(visible);
-    let event = told.event.word();
+    let text = visible(&redact(&notification.text));
+    let reason = notification.reason.as_deref().map(visible);
+    let event = notification.event.word();
     let mut object = json!({
         "event": event,
         "session": session.name,

@@ -8,11 +8,11 @@ use super::notify_command::{NotifyJob, NotifyResult};
 use super::{notification_sequences, payload};
 use crate::core::claude::api_error::api_error_words;
 use crate::core::config;
-use crate::core::notify::{Notification, NotificationQueue};
+use crate::core::notification_queue::{Notification, NotificationQueue};
 use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::event::{AttachKind, Event};
-use crate::core::supervisor::state::KnownState;
+use crate::core::supervisor::reported_state::KnownState;
 use crate::core::time::{Stamp, WallTime};
 use crate::sys::worker::Worker;
 
@@ -76,8 +76,8 @@ impl Notifier {
     ) -> Option<Notification> {
         self.queue.decided(now, decision, cooling);
         let cause = decision.cause.filter(|_| decision.kind == DecisionKind::SessionEnded)?;
-        let told = self.queue.ended(now, cause, &decision.sentence, shutdown);
-        told.filter(|_| self.config.quiet_hours.left(day_ms).is_none())
+        let end = self.queue.ended(now, cause, &decision.sentence, shutdown);
+        end.filter(|_| self.config.quiet_hours.left(day_ms).is_none())
     }
 
     /// The notifications that are due. `day_ms`: the local time of day, in ms.
@@ -86,25 +86,28 @@ impl Notifier {
     }
 
     /// Sends a notification through every channel. `at`: the wall clock time of the event.
-    pub fn send(&mut self, told: &Notification, at: WallTime, session: &SessionStatus) {
-        let mut told = told.clone();
+    pub fn send(&mut self, notification: &Notification, at: WallTime, session: &SessionStatus) {
+        let mut notification = notification.clone();
         // The subject of the dialog saves a trip to the terminal.
-        let subject = session.waiting_subject.as_ref().filter(|_| told.event == config::NotifyEvent::Blocked);
-        told.text.extend(subject.map(|subject| format!(": {subject}")));
-        if let Some(error) = session.turn_error.as_deref().filter(|_| told.event == config::NotifyEvent::Idle)
+        let subject =
+            session.waiting_subject.as_ref().filter(|_| notification.event == config::NotifyEvent::Blocked);
+        notification.text.extend(subject.map(|subject| format!(": {subject}")));
+        if let Some(error) =
+            session.turn_error.as_deref().filter(|_| notification.event == config::NotifyEvent::Idle)
         {
-            told.text = format!("An API error ended Claude's turn ({})", api_error_words(error));
+            notification.text = format!("An API error ended Claude's turn ({})", api_error_words(error));
         }
-        let told = &told;
+        let notification = &notification;
         let title = format!("hopty: {}", session.name);
-        self.terminal.extend(notification_sequences::bytes(&self.config.terminal, &title, &told.text));
+        self.terminal
+            .extend(notification_sequences::bytes(&self.config.terminal, &title, &notification.text));
         let dir = PathBuf::from(&session.dir);
         if !self.config.command.is_empty() {
-            let (input, variables) = payload::of(told, at, session);
+            let (input, variables) = payload::of(notification, at, session);
             self.submit(NotifyJob::shell(&self.config.command, input, variables, dir.clone()));
         }
         if self.config.desktop {
-            self.submit(NotifyJob::desktop(&title, &told.text, dir));
+            self.submit(NotifyJob::desktop(&title, &notification.text, dir));
         }
     }
 

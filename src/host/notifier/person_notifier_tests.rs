@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::notify_command::NotifyJob;
 use super::*;
 use crate::core::config::{DurationMs, NotifyEvent, NotifyTerminal};
-use crate::core::supervisor::state::{KnownState, SessionState, StateSource};
+use crate::core::supervisor::reported_state::{KnownState, SessionState, StateSource};
 
 fn told(text: &str) -> Notification {
     Notification {

@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::Observer;
 use super::growing_file_reader::FollowTranscript;
 use super::growing_file_reader::{FileReader, ScanOrder, ScanResult, TranscriptRead};
-use super::observed_transcript::ObservedTranscript;
 use super::scan_queue::ScanQueue;
 use super::scan_queue::{AfterScan, ScanWaiter};
+use super::transcript_watch::TranscriptWatch;
 use super::unwritten_turn_check::UnwrittenTurnCheck;
 use crate::core::claude::args::OwnArgs;
 use crate::core::claude::hooks::HookInput;
@@ -166,7 +166,7 @@ impl Observer {
     pub fn hook_waits(
         &mut self,
         now: Stamp,
-        asked: RequestId,
+        request_id: RequestId,
         event: String,
         payload: Value,
         followed: Option<&ConversationId>,
@@ -179,12 +179,12 @@ impl Observer {
         let named = payload["transcript_path"].as_str().map(PathBuf::from).zip(of);
         let number = self.scans.check(named);
         let waiter = AfterScan::Hook { number, event, payload, believed: false };
-        self.scans.ask(now.after(self.patience_ms), asked, waiter);
+        self.scans.ask(now.after(self.patience_ms), request_id, waiter);
     }
 
     /// `hopty context` waits for a scan that starts after it.
-    pub fn context_waits(&mut self, now: Stamp, asked: RequestId) {
-        self.scans.ask(now.after(self.patience_ms), asked, AfterScan::Context);
+    pub fn context_waits(&mut self, now: Stamp, request_id: RequestId) {
+        self.scans.ask(now.after(self.patience_ms), request_id, AfterScan::Context);
     }
 
     /// The next request whose scan has finished or whose time is up.
@@ -203,7 +203,7 @@ impl Observer {
     }
 
     /// The followed transcript.
-    pub fn transcript(&self) -> Option<&ObservedTranscript> {
+    pub fn transcript(&self) -> Option<&TranscriptWatch> {
         self.transcript.as_ref()
     }
 
@@ -215,10 +215,10 @@ impl Observer {
 
     /// Its path, if known.
     pub fn transcript_path(&self) -> Option<&Path> {
-        self.transcript.as_ref().and_then(ObservedTranscript::path)
+        self.transcript.as_ref().and_then(TranscriptWatch::path)
     }
 
-    pub fn transcript_mut(&mut self) -> Option<&mut ObservedTranscript> {
+    pub fn transcript_mut(&mut self) -> Option<&mut TranscriptWatch> {
         self.transcript.as_mut()
     }
 
@@ -241,17 +241,17 @@ impl Observer {
     }
 
     /// The followed transcript, once it has been read to its end.
-    pub fn whole_transcript(&self) -> Option<&ObservedTranscript> {
+    pub fn whole_transcript(&self) -> Option<&TranscriptWatch> {
         self.transcript.as_ref().filter(|transcript| transcript.is_whole())
     }
 
-    pub fn whole_transcript_mut(&mut self) -> Option<&mut ObservedTranscript> {
+    pub fn whole_transcript_mut(&mut self) -> Option<&mut TranscriptWatch> {
         self.transcript.as_mut().filter(|transcript| transcript.is_whole())
     }
 
     /// A turn of the followed conversation begins or ends.
     fn turn_boundary(&mut self, begins: bool, now: Stamp) {
-        let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
+        let bytes = self.transcript.as_ref().map_or(0, TranscriptWatch::bytes);
         if begins {
             self.unwritten_turn.begin_turn(bytes);
         } else {
@@ -268,7 +268,7 @@ impl Observer {
     /// A sentence (without its full stop), once, if a turn is over and Claude has not written it to the
     /// transcript. A disk that does not answer is reported as such.
     pub fn standing_transcript(&mut self, now: Stamp) -> Option<String> {
-        let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
+        let bytes = self.transcript.as_ref().map_or(0, TranscriptWatch::bytes);
         if !(self.scans.is_reader_here() && self.unwritten_turn.is_unwritten(now, bytes)) {
             return None;
         }
@@ -331,7 +331,7 @@ impl Observer {
             } else {
                 self.prompt_before = None;
             }
-            self.transcript = Some(ObservedTranscript::new(conversation.clone(), &self.tasks));
+            self.transcript = Some(TranscriptWatch::new(conversation.clone(), &self.tasks));
             self.unwritten_turn.forget();
         }
         if let Some((line, at)) =

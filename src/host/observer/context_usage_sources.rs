@@ -1,6 +1,6 @@
 //! The context usage, from all sources.
 
-use super::{ObservedTranscript, Observer};
+use super::{Observer, TranscriptWatch};
 use crate::core::context_usage::{ContextUsage, SourceReport, TokenCount, UsageSources};
 use crate::core::time::{Stamp, WallTime};
 use crate::sys::clock::Clock;
@@ -37,7 +37,7 @@ impl Observer {
                 .map(|fill| TokenCount { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
             compacted: fill.is_some_and(|fill| fill.message_id.is_empty()),
             answered: facts.is_some_and(|facts| facts.window.model().is_some()),
-            bytes: transcript.map_or(0, ObservedTranscript::bytes),
+            bytes: transcript.map_or(0, TranscriptWatch::bytes),
             models: names.map(str::to_owned).collect(),
             configured: self.configured_window,
         }

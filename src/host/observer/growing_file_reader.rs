@@ -35,7 +35,8 @@ pub(in crate::host) struct FileReader {
     /// When the session began: it ignores earlier signals.
     began: WallTime,
     sessions_file: Option<PathBuf>,
-    said: Option<SessionsFileEntry>,
+    /// The sessions file at the last scan.
+    last_entry: Option<SessionsFileEntry>,
     transcript: Option<(ConversationId, Option<Tail>)>,
     signals: SignalFiles,
     /// The session's socket at the last check.
@@ -132,7 +133,7 @@ impl FileReader {
             claude,
             began,
             sessions_file: None,
-            said: None,
+            last_entry: None,
             transcript: None,
             signals: SignalFiles::new(watched),
             socket: None,
@@ -150,14 +151,14 @@ impl FileReader {
 
     pub fn scan(&mut self, order: ScanOrder, here: &SessionFiles) -> ScanResult {
         let mut found = ScanResult::default();
-        let told = self.watcher.drain();
+        let changed = self.watcher.drain();
         if let Some(file) = order.child {
-            (self.sessions_file, self.said) = (Some(file), None);
+            (self.sessions_file, self.last_entry) = (Some(file), None);
         }
         for file in order.obeyed {
             self.signals.obeyed(file, &self.paths, &here.dir);
         }
-        if told || order.all {
+        if changed || order.all {
             self.read_changed_files(here, &mut found);
         } else if order.sessions_file {
             self.read_sessions_file(&mut found);
@@ -233,12 +234,12 @@ impl FileReader {
         if let Some(dir) = path.parent() {
             self.watch_dir(dir);
         }
-        let said = sessions_file::read(&path);
-        if said == self.said || said.is_none() {
+        let entry = sessions_file::read(&path);
+        if entry == self.last_entry || entry.is_none() {
             return;
         }
-        self.said.clone_from(&said);
-        if let Some(SessionsFileEntry { status: Some(status), conversation, waiting_for }) = said {
+        self.last_entry.clone_from(&entry);
+        if let Some(SessionsFileEntry { status: Some(status), conversation, waiting_for }) = entry {
             found.events.push(Event::Status { status, conversation, waiting_for });
         }
     }

@@ -12,7 +12,7 @@
 //! | `growing_file_reader` | one scan: the transcript's new bytes, the sessions file, signal files, the session's own files |
 //! | `signal_files` | files with which scripts request a restart |
 //! | `scan_queue` | when to scan, for what, and who waits for it |
-//! | `observed_transcript` | the facts of the conversation, and what was reported to the supervisor |
+//! | `transcript_watch` | the facts of the conversation, and what was reported to the supervisor |
 //! | `turns` | when a turn begins and ends, if no hook reports it |
 //! | `status_line` | Claude's status line: the window that it reports |
 //! | `context_usage_sources`, `usage_limits` | how full the window is; which limit is reached |
@@ -22,11 +22,11 @@
 mod claude_observer;
 mod context_usage_sources;
 mod growing_file_reader;
-mod observed_transcript;
 mod scan_queue;
 mod session_topic;
 mod signal_files;
 pub(super) mod status_line;
+mod transcript_watch;
 mod turns;
 mod unwritten_turn_check;
 mod usage_limits;
@@ -34,9 +34,9 @@ mod usage_limits;
 pub(super) use growing_file_reader::{
     DeviceInode, FileReader, OwnFiles, ScanOrder, ScanResult, SessionFiles, file_id,
 };
-pub(super) use observed_transcript::ObservedTranscript;
 pub(super) use scan_queue::{AfterScan, ScanWaiter};
 pub(super) use session_topic::topic_line;
+pub(super) use transcript_watch::TranscriptWatch;
 pub(super) use usage_limits::earlier_limit_reset;
 
 use scan_queue::ScanQueue;
@@ -52,7 +52,7 @@ use crate::core::time::Stamp;
 #[derive(Debug)]
 pub(super) struct Observer {
     scans: ScanQueue,
-    transcript: Option<ObservedTranscript>,
+    transcript: Option<TranscriptWatch>,
     /// Claude's task list at the end of the previous conversation: after a hand-over both share one list.
     tasks: Tasks,
     unwritten_turn: UnwrittenTurnCheck,

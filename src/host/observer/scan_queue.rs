@@ -24,7 +24,7 @@ pub(super) struct ScanQueue {
     order: ScanOrder,
     wanted: bool,
     /// How many scans were started, and the last one that finished.
-    begun: u64,
+    scans: u64,
     finished: u64,
     /// When the thread got the reader.
     began: Stamp,
@@ -41,7 +41,7 @@ pub(in crate::host) struct ScanWaiter {
     /// The first scan that is new enough.
     scan: u64,
     until: Stamp,
-    pub asked: RequestId,
+    pub request_id: RequestId,
     pub what: AfterScan,
 }
 
@@ -66,7 +66,7 @@ impl ScanQueue {
             reader: Some(Box::new(reader)),
             order: ScanOrder::default(),
             wanted: false,
-            begun: 0,
+            scans: 0,
             finished: 0,
             began: Stamp(0),
             polls: false,
@@ -109,14 +109,14 @@ impl ScanQueue {
         }
         let reader = self.reader.take()?;
         self.wanted = false;
-        self.begun += 1;
+        self.scans += 1;
         self.began = now;
         Some((reader, std::mem::take(&mut self.order)))
     }
 
     pub fn finish_scan(&mut self, reader: Box<FileReader>, found: &ScanResult) {
         self.reader = Some(reader);
-        self.finished = self.begun;
+        self.finished = self.scans;
         self.polls = found.polls;
         for asking in &mut self.asking {
             if let AfterScan::Hook { number, believed, .. } = &mut asking.what {
@@ -133,15 +133,15 @@ impl ScanQueue {
     }
 
     /// A request waits for a scan that starts after it.
-    pub fn ask(&mut self, until: Stamp, asked: RequestId, what: AfterScan) {
+    pub fn ask(&mut self, until: Stamp, request_id: RequestId, what: AfterScan) {
         self.wanted = true;
-        self.asking.push(ScanWaiter { scan: self.begun + 1, until, asked, what });
+        self.asking.push(ScanWaiter { scan: self.scans + 1, until, request_id, what });
     }
 
     /// Drops the requests of a connection that is gone. What a hook call reports has happened, whether
     /// anybody waits for its answer or not: it stays.
     pub fn forget(&mut self, connection: u64) {
-        self.asking.retain(|asking| asking.asked.connection != connection || asking.is_hook());
+        self.asking.retain(|asking| asking.request_id.connection != connection || asking.is_hook());
     }
 
     /// Takes the hook calls that wait; they no longer do.
@@ -180,7 +180,7 @@ mod tests {
     use crate::core::time::WallTime;
     use crate::fs::paths::Paths;
 
-    fn asked(connection: u64, request: u64) -> RequestId {
+    fn request_id(connection: u64, request: u64) -> RequestId {
         RequestId { connection, request }
     }
 
@@ -193,16 +193,16 @@ mod tests {
     fn a_request_during_a_scan_waits_for_the_next_one() {
         let home = tempfile::tempdir().unwrap();
         let mut queue = queue(home.path());
-        queue.ask(Stamp(100), asked(1, 1), AfterScan::Context);
+        queue.ask(Stamp(100), request_id(1, 1), AfterScan::Context);
         let (reader, _) = queue.begin(Stamp(0), false).unwrap();
-        queue.ask(Stamp(100), asked(2, 1), AfterScan::Context);
+        queue.ask(Stamp(100), request_id(2, 1), AfterScan::Context);
         assert!(queue.begin(Stamp(1), false).is_none() && queue.next_due(Stamp(1)).is_none());
         queue.finish_scan(reader, &ScanResult::default());
-        assert_eq!(queue.next_due(Stamp(2)).map(|asking| asking.asked.connection), Some(1));
+        assert_eq!(queue.next_due(Stamp(2)).map(|asking| asking.request_id.connection), Some(1));
         assert!(queue.next_due(Stamp(2)).is_none());
         let (reader, _) = queue.begin(Stamp(2), false).unwrap();
         queue.finish_scan(reader, &ScanResult::default());
-        assert_eq!(queue.next_due(Stamp(3)).map(|asking| asking.asked.connection), Some(2));
+        assert_eq!(queue.next_due(Stamp(3)).map(|asking| asking.request_id.connection), Some(2));
         assert!(queue.begin(Stamp(3), false).is_none() && queue.deadline(Stamp(3), false).is_none());
     }
 
@@ -216,10 +216,10 @@ mod tests {
             payload: Value::Null,
             believed: false,
         };
-        queue.ask(Stamp(100), asked(1, 1), hook);
-        queue.ask(Stamp(100), asked(1, 2), AfterScan::Context);
+        queue.ask(Stamp(100), request_id(1, 1), hook);
+        queue.ask(Stamp(100), request_id(1, 2), AfterScan::Context);
         queue.forget(1);
-        assert_eq!(queue.next_due(Stamp(100)).map(|asking| asking.asked.request), Some(1));
+        assert_eq!(queue.next_due(Stamp(100)).map(|asking| asking.request_id.request), Some(1));
         assert!(queue.next_due(Stamp(100)).is_none());
     }
 
@@ -227,7 +227,7 @@ mod tests {
     fn a_scan_that_does_not_come_back_holds_nobody_and_is_reported_once() {
         let home = tempfile::tempdir().unwrap();
         let mut queue = queue(home.path());
-        queue.ask(Stamp(100), asked(1, 1), AfterScan::Context);
+        queue.ask(Stamp(100), request_id(1, 1), AfterScan::Context);
         let _away = queue.begin(Stamp(0), false).unwrap();
         assert_eq!(queue.deadline(Stamp(1), true), Some(Stamp(100)));
         assert!(queue.next_due(Stamp(99)).is_none() && queue.next_due(Stamp(100)).is_some());

@@ -14,7 +14,7 @@ pub(in crate::host) struct UnwrittenTurnCheck {
     began: Option<u64>,
     /// By when it must have grown.
     due: Option<Stamp>,
-    told: bool,
+    is_reported: bool,
 }
 
 impl UnwrittenTurnCheck {
@@ -44,12 +44,12 @@ impl UnwrittenTurnCheck {
             self.forget();
         }
         let stands = self.due.take_if(|due| *due <= now).is_some();
-        stands && !std::mem::replace(&mut self.told, true)
+        stands && !std::mem::replace(&mut self.is_reported, true)
     }
 
     /// Whether the last turn that ended is not in the transcript, which is `bytes` long, so far.
     pub fn misses_last_turn(&self, bytes: u64) -> bool {
-        self.began == Some(bytes) && (self.due.is_some() || self.told)
+        self.began == Some(bytes) && (self.due.is_some() || self.is_reported)
     }
 
     pub fn deadline(&self) -> Option<Stamp> {

@@ -3,14 +3,14 @@
 use super::launch::{BeginWith, StartReport};
 use crate::core::claude::args::OwnArgs;
 use crate::core::ids::ConversationId;
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 
 /// The first conversation; `None` if Claude picks it, or the program is not Claude.
-pub fn first_conversation(agent: Agent, own: &OwnArgs) -> Option<ConversationId> {
+pub fn first_conversation(agent: ProgramKind, own: &OwnArgs) -> Option<ConversationId> {
     let named = own.session_id.as_deref().and_then(|id| id.parse().ok());
     let resumed = own.resume.clone().flatten().and_then(|id| id.parse().ok());
     match (named, resumed) {
-        _ if agent != Agent::Claude => None,
+        _ if agent != ProgramKind::Claude => None,
         (Some(id), _) => Some(id),
         (None, Some(id)) if !own.forks => Some(id),
         _ if own.picks_conversation => None,
@@ -20,15 +20,16 @@ pub fn first_conversation(agent: Agent, own: &OwnArgs) -> Option<ConversationId>
 
 /// The handoff with which the first conversation begins: `Some(None)` is the pending one.
 ///
-/// Fails when the person's arguments continue a conversation, which cannot begin with a handoff.
+/// # Errors
+/// When the person's arguments continue a conversation, which cannot begin with a handoff.
 pub fn first_handoff(
-    agent: Agent,
+    agent: ProgramKind,
     begin: &BeginWith,
     own: &OwnArgs,
 ) -> Result<Option<Option<String>>, StartReport> {
     let id = match begin {
-        BeginWith::From(id) if agent == Agent::Claude => Some(id.clone()),
-        BeginWith::Pending if agent == Agent::Claude => None,
+        BeginWith::From(id) if agent == ProgramKind::Claude => Some(id.clone()),
+        BeginWith::Pending if agent == ProgramKind::Claude => None,
         _ => return Ok(None),
     };
     if own.resume.is_some() || own.continues || own.picks_conversation && own.session_id.is_none() {
@@ -56,18 +57,19 @@ mod tests {
 
     #[test]
     fn the_first_conversation_is_the_one_that_the_arguments_name() {
-        let first = |words: &[&str]| first_conversation(Agent::Claude, &own(words));
+        let first = |words: &[&str]| first_conversation(ProgramKind::Claude, &own(words));
         assert_eq!(first(&["--session-id", ID]), ID.parse().ok());
         assert_eq!(first(&["--resume", ID]), ID.parse().ok());
         assert_eq!(first(&["--resume", ID, "--fork-session"]), None);
         assert_eq!(first(&["--continue"]), None);
         assert!(first(&["a prompt"]).is_some());
-        assert_eq!(first_conversation(Agent::Plain, &own(&["--session-id", ID])), None);
+        assert_eq!(first_conversation(ProgramKind::Plain, &own(&["--session-id", ID])), None);
     }
 
     #[test]
     fn a_handoff_begins_a_conversation_and_continues_none() {
-        let first = |begin: &BeginWith, words: &[&str]| first_handoff(Agent::Claude, begin, &own(words)).ok();
+        let first =
+            |begin: &BeginWith, words: &[&str]| first_handoff(ProgramKind::Claude, begin, &own(words)).ok();
         assert_eq!(first(&BeginWith::Fresh, &["--continue"]), Some(None));
         assert_eq!(first(&BeginWith::Pending, &[]), Some(Some(None)));
         assert_eq!(first(&BeginWith::From("h1".to_owned()), &["go"]), Some(Some(Some("h1".to_owned()))));

@@ -10,7 +10,7 @@ use nix::libc;
 use super::inherited_descriptors::InheritedDescriptors;
 use super::launch::{Launch, StartReport, read_orders};
 use super::session_dir;
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::fs::paths::Paths;
 use crate::fs::session::HOST_NAMES;
 use crate::host::Host;
@@ -67,7 +67,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
         let _ = nix::unistd::dup2_stdout(&null);
         let _ = nix::unistd::dup2_stderr(&null);
     }
-    if launch.agent == Agent::Plain {
+    if launch.agent == ProgramKind::Plain {
         process::set_process_name(HOST_NAMES.1);
     }
     let detached = launch.detached;

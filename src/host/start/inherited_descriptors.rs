@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::launch::Launch;
 use crate::core::inherited_state::ErrorOutput;
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::pty::spawn::{ChildProgram, ErrorStream};
 use crate::sys::{fd, inherited};
 
@@ -48,8 +48,8 @@ impl InheritedDescriptors {
     ) -> ChildProgram {
         let path = launch.program.clone();
         let name = match launch.agent {
-            Agent::Plain => launch.called.clone().into(),
-            Agent::Claude => path.clone().into(),
+            ProgramKind::Plain => launch.called.clone().into(),
+            ProgramKind::Claude => path.clone().into(),
         };
         let (descriptors, errors) = (self.descriptors.clone(), self.errors.clone());
         ChildProgram {

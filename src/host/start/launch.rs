@@ -12,7 +12,7 @@ use crate::core::claude::version_features::ClaudeFeatures;
 use crate::core::config::Config;
 use crate::core::ids::{ConversationId, Label, SessionName};
 use crate::core::inherited_state::{ErrorOutput, SignalState};
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::terminal::{Ahead, Modes, Size};
 use crate::ipc::message::Record;
 
@@ -42,7 +42,7 @@ pub struct Launch {
     #[serde(default)]
     pub labels: BTreeSet<Label>,
     /// The kind of program.
-    pub agent: Agent,
+    pub agent: ProgramKind,
     /// Its path. Sent with the arguments, not as JSON, because it need not be UTF-8.
     #[serde(skip)]
     pub program: PathBuf,
@@ -86,7 +86,7 @@ pub struct Launch {
 #[cfg(test)]
 impl Launch {
     /// A detached session with this name and all hooks.
-    pub fn of_test(name: &str, agent: Agent, config: Config) -> Self {
+    pub fn of_test(name: &str, agent: ProgramKind, config: Config) -> Self {
         use crate::core::claude::version_features::HookSet;
         Launch {
             name: name.parse().unwrap(),

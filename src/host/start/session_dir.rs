@@ -79,7 +79,8 @@ fn parents() -> Vec<PathBuf> {
 /// Writes a file outside of the session's directory, for content that must not vanish with a private one.
 /// Returns its path.
 ///
-/// Fails when no directory accepts it; the error is that of the last one.
+/// # Errors
+/// When no directory accepts it; the error is that of the last one.
 pub(in crate::host) fn write_outside(bytes: &[u8]) -> io::Result<PathBuf> {
     write_in(&parents(), bytes)
 }
@@ -136,7 +137,8 @@ impl Refused {
 
 /// Takes a name, its directory and its socket.
 ///
-/// Fails when the name is taken, or there is no usable directory at all.
+/// # Errors
+/// When the name is taken, or there is no usable directory at all.
 pub(in crate::host) fn find(paths: &Paths, launch: &Launch) -> Result<SessionPlace, StartReport> {
     let refused = match take(paths, launch, None) {
         Ok(place) => return Ok(place),

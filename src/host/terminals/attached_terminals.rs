@@ -31,7 +31,7 @@ impl Terminals {
             scrollback: ScrollbackPositions::default(),
             notices: Notices::default(),
             backlog: Backlog::default(),
-            undelivered: Vec::new(),
+            unread: Vec::new(),
             events: VecDeque::new(),
         }
     }
@@ -171,7 +171,7 @@ impl Terminals {
         self.scrollback =
             ScrollbackPositions::by(shown.filter_map(|client| client.terminal_id.clone()), total);
         self.backlog = Backlog::default();
-        self.undelivered = Vec::new();
+        self.unread = Vec::new();
     }
 
     /// Whether the child has read the first half of a sequence from a client other than `but`: anything typed
@@ -182,8 +182,8 @@ impl Terminals {
     }
 
     /// Input that the program had not read when it ended; the leader's client passes it to its shell.
-    pub fn keep_undelivered(&mut self, bytes: Vec<u8>) {
-        self.undelivered = bytes;
+    pub fn keep_unread(&mut self, bytes: Vec<u8>) {
+        self.unread = bytes;
     }
 
     /// Whether a terminal has not taken the program's last bytes.

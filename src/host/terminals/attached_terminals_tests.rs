@@ -237,7 +237,7 @@ fn what_the_program_did_not_read_goes_to_the_leader_at_the_end() {
     stage.attach(1, 20, false);
     stage.attach(2, 20, false);
     stage.exit = Some(HostExit::new(EndCause::Finished, 3, None));
-    stage.terminals.keep_undelivered(b"ls\r".to_vec());
+    stage.terminals.keep_unread(b"ls\r".to_vec());
     stage.on(|terminals, scene| terminals.disconnect_all(Some("over"), scene));
     let bye =
         |id: u64| -> Value { serde_json::from_slice(&stage.links.sent[&id].last().unwrap().1).unwrap() };

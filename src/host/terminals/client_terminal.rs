@@ -5,7 +5,7 @@ use crate::core::time::Stamp;
 use crate::ipc::farewell::Farewell;
 use crate::tty::borrowed_terminal::{BorrowedTerminal, KeptTerminal};
 
-/// What a client is shown when it returns from a suspension.
+/// What a client shows when it returns from a suspension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Suspension {
     /// The run that it was suspended from, and the sequences that restore its modes; `None` if only a repaint

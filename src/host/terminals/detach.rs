@@ -126,7 +126,7 @@ impl Terminals {
         let number = client.number;
         if let Farewell::Ended { exit, unread, .. } = &mut farewell {
             *exit = scene.exit.map(HostExit::status);
-            *unread = if leads { std::mem::take(&mut self.undelivered) } else { Vec::new() };
+            *unread = if leads { std::mem::take(&mut self.unread) } else { Vec::new() };
         }
         scene.links.frame(id, tag::BYE, &farewell.payload());
         scene.links.close(id, now, BYE_MS);

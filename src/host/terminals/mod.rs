@@ -25,7 +25,7 @@
 //! | `scrollback` | how much of the history each terminal has been shown |
 //! | `out_of_band` | sequences of hopty's own: notifications and bells |
 //! | `notices` | messages for people while a program has the screen |
-//! | `undelivered` | input that the program did not read |
+//! | `unread_input_of_program` | what a person typed and the program did not read |
 
 mod attach;
 mod attached_terminals;
@@ -44,13 +44,13 @@ pub(super) mod repaint_on_attach;
 mod repair;
 mod scene;
 mod scrollback;
-mod undelivered;
 mod undo_notice;
+mod unread_input_of_program;
 
 pub(super) use capabilities::{Capabilities, takes_window_names};
 pub(super) use client::{Client, PageAnswer, TerminalInput};
 pub(super) use scene::{ClientLinks, Scene, ScreenRevision, TerminalEvent, TerminalRun};
-pub(super) use undelivered::UnreadInput;
+pub(super) use unread_input_of_program::UnreadInput;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -79,6 +79,6 @@ pub(super) struct Terminals {
     notices: Notices,
     backlog: Backlog,
     /// Input that the program had not read when it ended: it goes to the clients' shells.
-    undelivered: Vec<u8>,
+    unread: Vec<u8>,
     events: VecDeque<TerminalEvent>,
 }

@@ -1,4 +1,4 @@
-//! What a client writes on its terminal if the host dies, as last sent to it.
+//! The bytes that a client writes to its terminal if the host dies, as last sent to it.
 
 use crate::core::time::Stamp;
 

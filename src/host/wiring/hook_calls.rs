@@ -23,18 +23,24 @@ const RECORD_MS: u64 = 10_000;
 impl Host {
     /// A hook is called: Claude's earlier output is read first. A late call of an ended run does not count
     /// for the next one.
-    pub(super) fn hook_request(&mut self, asked: RequestId, run: Option<u32>, event: String, payload: Value) {
+    pub(super) fn hook_request(
+        &mut self,
+        request_id: RequestId,
+        run: Option<u32>,
+        event: String,
+        payload: Value,
+    ) {
         let late = run.is_some_and(|run| run != 0 && run != self.recorder.supervisor.run());
         if late || event == "StatusLine" {
             let segment = if late { String::new() } else { self.status_line(&payload) };
-            return self.answer(asked, Ok(HookReply::text(segment)));
+            return self.answer(request_id, Ok(HookReply::text(segment)));
         }
         if event == "SessionStart" && self.compat.conversation_begins() {
             // The scan looks for a copy that has not been reviewed.
             self.observer.scan_backup();
         }
         let followed = self.recorder.supervisor.conversation();
-        self.observer.hook_waits(self.clock.now(), asked, event, payload, followed);
+        self.observer.hook_waits(self.clock.now(), request_id, event, payload, followed);
         self.scan_when_due();
     }
 
@@ -55,10 +61,16 @@ impl Host {
 
     /// Handles a hook call; Claude's earlier output was read before. `believed`: the transcript path in the
     /// call may be right.
-    pub(super) fn hook_called(&mut self, asked: RequestId, event: &str, payload: &Value, believed: bool) {
+    pub(super) fn hook_called(
+        &mut self,
+        request_id: RequestId,
+        event: &str,
+        payload: &Value,
+        believed: bool,
+    ) {
         let (call, is_current) = self.read_call(event, payload, believed);
         let now = self.clock.now();
-        let is_gone = self.control.connection(asked.connection).is_none();
+        let is_gone = self.control.connection(request_id.connection).is_none();
         self.observer.take_hook(&call, is_current, payload["cwd"].as_str(), &self.session.dir, now);
         match call.hook.event {
             HookEvent::UserPromptSubmit if is_current => {
@@ -79,7 +91,7 @@ impl Host {
             }
             HookEvent::Stop if is_current => {
                 self.keyboard.draft.turn_has_ended(now);
-                // What it answered has reached Claude, also where no transcript can be written.
+                // Claude has answered these prompts, even if no transcript can be written.
                 self.keyboard.unrecorded.clear();
                 self.jobs.note.answer(call.last_message.as_deref());
                 // Read the draft in the box before the supervisor decides.
@@ -95,7 +107,7 @@ impl Host {
             return;
         }
         let saves = saves.then(|| now.after(RECORD_MS));
-        let id = self.control.hold_call(OpenHookCall { asked, call, awaits: None, saves });
+        let id = self.control.hold_call(OpenHookCall { request_id, call, awaits: None, saves });
         if saves.is_some() {
             self.control.hold_hook(id, now);
             self.save_before_compaction(id);
@@ -133,9 +145,9 @@ impl Host {
     /// them, so the next run gets those.
     pub(super) fn drop_hook_calls(&mut self) {
         let waiting = self.observer.take_hooks();
-        let connections: Vec<u64> = waiting.iter().map(|waiter| waiter.asked.connection).collect();
+        let connections: Vec<u64> = waiting.iter().map(|waiter| waiter.request_id.connection).collect();
         let now = self.clock.now();
-        for ScanWaiter { asked, what, .. } in waiting {
+        for ScanWaiter { request_id, what, .. } in waiting {
             let AfterScan::Hook { event, payload, believed, .. } = what else { continue };
             let (call, is_current) = self.read_call(&event, &payload, believed);
             if is_current && call.hook.event == HookEvent::Stop {
@@ -145,7 +157,7 @@ impl Host {
             if let Some(prompt) = call.prompt.as_deref().filter(|_| is_persons) {
                 self.keyboard.unrecorded.submitted(prompt, self.observer.facts(), now);
             }
-            self.control.hold_call(OpenHookCall { asked, call, awaits: None, saves: None });
+            self.control.hold_call(OpenHookCall { request_id, call, awaits: None, saves: None });
         }
         if let Some(next) = self.phase().next_run() {
             let hands_over = next.handoff.is_some();
@@ -197,8 +209,8 @@ impl Host {
             HookAnswer::StopTurn { .. } => call.persons_prompt().is_some(),
             _ => false,
         };
-        if acts_on_it && self.control.connection(call.asked.connection).is_some() {
-            self.control.hooks.must_be_read(call.asked.connection, id);
+        if acts_on_it && self.control.connection(call.request_id.connection).is_some() {
+            self.control.hooks.must_be_read(call.request_id.connection, id);
         }
         let event = call.call.hook.event;
         let pending =
@@ -209,7 +221,7 @@ impl Host {
                 hooks::stdout(event, with, self.jobs.brief.as_ref().map(|brief| &*brief.text))
             }),
         };
-        self.answer(call.asked, Ok(HookReply::text(stdout)));
+        self.answer(call.request_id, Ok(HookReply::text(stdout)));
     }
 
     /// Whether the segment shows the question of mode `ask`, or that the next prompt hands over. As the words

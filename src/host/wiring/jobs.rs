@@ -2,7 +2,7 @@
 
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::core::text::visible::escaped;
 use crate::fs::cast_file::{CastFile, CastFileError};
 use crate::fs::session;
@@ -31,7 +31,7 @@ impl Host {
                     let now = Clock::wall();
                     self.events.extend(recalled_ask_answer(&conversation, bytes.as_deref(), now));
                 }
-                JobEvent::Site(run, site) => self.site_read(run, *site),
+                JobEvent::LaunchSettings(run, read) => self.launch_settings_read(run, *read),
                 JobEvent::Written(run, restored, given) => {
                     // A late result does not change the directory.
                     self.restored(*restored);
@@ -45,7 +45,7 @@ impl Host {
                         self.observer.scan_all();
                     }
                 }
-                JobEvent::Renamed(asked, name, done) => self.end_rename(asked, name, done),
+                JobEvent::Renamed(request_id, name, done) => self.end_rename(request_id, name, done),
                 JobEvent::Saved(mut brief, notices) => {
                     for text in std::mem::take(&mut brief.found) {
                         self.notice(DecisionKind::HandoffSaved, &text);
@@ -154,8 +154,8 @@ impl Host {
         {
             self.recording_failed(format!("The session is not recorded: {}", failure.message));
         }
-        if let Some(asked) = self.control.settle(number) {
-            self.answer(asked, begun.map(|()| RecordAnswer::of(&order.path)));
+        if let Some(request_id) = self.control.settle(number) {
+            self.answer(request_id, begun.map(|()| RecordAnswer::of(&order.path)));
         }
     }
 
@@ -163,8 +163,8 @@ impl Host {
     pub(in crate::host) fn recording_ended(&mut self) {
         let Some(mut ended) = self.cast.take_end() else { return };
         for number in std::mem::take(&mut ended.stops) {
-            if let Some(asked) = self.control.settle(number) {
-                self.answer(asked, ended.answer());
+            if let Some(request_id) = self.control.settle(number) {
+                self.answer(request_id, ended.answer());
             }
         }
         if ended.continues && self.exit.is_none() {

@@ -92,10 +92,10 @@ impl Host {
 
     /// Continues the requests and hook calls whose scan has finished or whose time is up.
     fn go_on_without_scan(&mut self, now: Stamp) {
-        while let Some(ScanWaiter { asked, what, .. }) = self.observer.next_waiter(now) {
+        while let Some(ScanWaiter { request_id, what, .. }) = self.observer.next_waiter(now) {
             match what {
                 AfterScan::Hook { event, payload, believed, .. } => {
-                    self.hook_called(asked, &event, &payload, believed);
+                    self.hook_called(request_id, &event, &payload, believed);
                 }
                 AfterScan::Context => {
                     self.settle();
@@ -105,7 +105,7 @@ impl Host {
                         levels: self.recorder.supervisor.levels(),
                         transcript: self.observer.transcript_path().map(Path::to_owned),
                     };
-                    self.answer(asked, Ok(answer));
+                    self.answer(request_id, Ok(answer));
                 }
             }
         }

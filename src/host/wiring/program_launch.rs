@@ -6,7 +6,9 @@ use std::io;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StartKind};
 use crate::host::Host;
-use crate::host::child::{ArgumentSources, ChildRun, LaunchFiles, LaunchPlan, LaunchStep, RunStart, Site};
+use crate::host::child::{
+    ArgumentSources, ChildRun, LaunchFiles, LaunchPlan, LaunchSettings, LaunchStep, RunStart,
+};
 use crate::host::jobs::JobEvent;
 use crate::host::jobs::log::log;
 use crate::host::start::fresh_id;
@@ -29,15 +31,15 @@ impl Host {
             None => {}
             // A person starts it and so accepts the current settings. Nothing is running yet that could wait.
             Some(LaunchStep::Read { number: number @ 1, dir }) => {
-                let Site { found, settings, .. } = self.session.next_site(dir)();
+                let LaunchSettings { found, settings, .. } = self.session.next_launch_settings(dir)();
                 self.jobs.code.accept(found);
                 self.jobs.read_trusted_dirs(&self.session);
                 let given = self.session.launch_order(settings, tasks).write();
                 self.launch_files_written(number, given);
             }
             Some(LaunchStep::Read { number, dir }) => {
-                let read = self.session.next_site(dir);
-                self.jobs.read(move || JobEvent::Site(number, Box::new(read())));
+                let read = self.session.next_launch_settings(dir);
+                self.jobs.read(move || JobEvent::LaunchSettings(number, Box::new(read())));
             }
             Some(LaunchStep::Write { number }) => {
                 let mut order = self.session.launch_order(settings, tasks);
@@ -62,14 +64,14 @@ impl Host {
     }
 
     /// The settings of the next run were read: they must be what a person accepted.
-    pub(super) fn site_read(&mut self, number: u32, site: Site) {
+    pub(super) fn launch_settings_read(&mut self, number: u32, read: LaunchSettings) {
         if !self.child.launching.reads(number) {
             return;
         }
-        let changed = self.jobs.code.changes(&site.found);
-        self.session.move_to(site.moved);
-        let step = self.child.launching.site_read(number, changed, self.clock.now());
-        self.take_launch_step(step, site.settings);
+        let changed = self.jobs.code.changes(&read.found);
+        self.session.move_to(read.moved);
+        let step = self.child.launching.launch_settings_read(number, changed, self.clock.now());
+        self.take_launch_step(step, read.settings);
     }
 
     /// The launch files were written, or could not be.

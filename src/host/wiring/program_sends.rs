@@ -2,7 +2,7 @@
 
 use super::program::MUTE_READS;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::host::Host;
 use crate::host::child::ChildRun;
 use crate::host::keyboard::script_keys;
@@ -10,13 +10,13 @@ use crate::ipc::message::{Code, RequestError, RequestId, Send};
 use crate::sys::clock::Clock;
 
 impl Host {
-    pub(super) fn try_send(&mut self, asked: RequestId, wanted: &Send) -> Result<(), RequestError> {
+    pub(super) fn try_send(&mut self, request_id: RequestId, wanted: &Send) -> Result<(), RequestError> {
         if self.exit.is_some() {
             return Err(RequestError::session_has_ended());
         }
         if wanted.submit && self.session.is_claude() {
             let sent = self.keyboard.queue.next_prompt(wanted)?;
-            let (id, command) = (self.control.register_request(asked), sent.is_command());
+            let (id, command) = (self.control.register_request(request_id), sent.is_command());
             self.keyboard.queue.submit(id, sent, wanted.mark);
             self.child.force_look();
             // The decision needs the current content of the box.
@@ -25,7 +25,7 @@ impl Host {
             return Ok(());
         }
         let modes = self.child.input_modes();
-        self.keyboard.queue.add(asked, wanted, modes)?;
+        self.keyboard.queue.add(request_id, wanted, modes)?;
         if let Some(at) = self.recorder.supervisor.dialog_takes_keys_at() {
             self.keyboard.queue.wait_until(at);
         }
@@ -36,7 +36,7 @@ impl Host {
     /// An `answer` request: types the key of an option, but only into the dialog that the person saw.
     pub(super) fn try_answer(
         &mut self,
-        asked: RequestId,
+        request_id: RequestId,
         dialog: &str,
         option: u8,
     ) -> Result<(), RequestError> {
@@ -52,7 +52,7 @@ impl Host {
         }
         self.events.push_back(Event::Choice { dialog: dialog.to_owned(), option });
         let keys = Some(vec![option.to_string()]);
-        self.try_send(asked, &Send { keys, ..Send::default() })
+        self.try_send(request_id, &Send { keys, ..Send::default() })
     }
 
     /// Presses Enter if the prompt is still alone in the box now: Claude may work, and a dialog may have
@@ -67,7 +67,7 @@ impl Host {
             let text = self.keyboard.queue.text().unwrap_or_default().as_bytes().to_vec();
             self.note_claude_works();
             self.keyboard.draft.was_submitted(text, self.clock.now());
-            self.type_in(b"\r");
+            self.type_own(b"\r");
         }
     }
 
@@ -88,15 +88,15 @@ impl Host {
     pub(in crate::host) fn type_sends(&mut self) {
         let now = self.clock.now();
         let in_a_sequence = self.terminals.is_in_a_sequence(None);
-        while let Some(asked) = self.keyboard.queue.first() {
+        while let Some(request_id) = self.keyboard.queue.first() {
             // The requester is gone, so the request is dropped.
-            if self.control.connection(asked.connection).is_none() {
+            if self.control.connection(request_id.connection).is_none() {
                 self.keyboard.queue.drop_first();
                 continue;
             }
             if self.exit.is_some() {
                 self.keyboard.queue.drop_first();
-                self.refuse(asked, RequestError::session_has_ended());
+                self.refuse(request_id, RequestError::session_has_ended());
                 continue;
             }
             let reads = self.child.run.as_ref().is_some_and(ChildRun::takes_input);
@@ -114,9 +114,9 @@ impl Host {
             self.note_claude_works();
             self.keyboard.draft.note(&part, now);
             self.notifier.queue.sent();
-            self.type_in(&part);
+            self.type_own(&part);
             if let Some(typed) = done {
-                self.answer(asked, Ok(typed.answer(self.recorder.supervisor.seq(), mark)));
+                self.answer(request_id, Ok(typed.answer(self.recorder.supervisor.seq(), mark)));
             }
         }
     }

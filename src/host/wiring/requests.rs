@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::core::config::RestartMode;
 use crate::core::ids::SessionName;
 use crate::core::process_change::Signal;
-use crate::core::supervisor::Agent;
+use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::action::{DecisionKind, Reply};
 use crate::core::supervisor::event::{Asker, Event};
 use crate::core::supervisor::handover_question::AskAnswer;
@@ -89,10 +89,10 @@ impl Host {
             let known = KnownConnections::of(&self.terminals, &self.keyboard, &self.child);
             let Some(event) = self.control.next_event(self.clock.now(), &known) else { return };
             match event {
-                ControlEvent::Request { asked, .. } | ControlEvent::Hook { asked, .. } => {
-                    self.take_request(asked, event)
+                ControlEvent::Request { request_id, .. } | ControlEvent::Hook { request_id, .. } => {
+                    self.take_request(request_id, event)
                 }
-                ControlEvent::Failed { asked } => self.request_failed(asked),
+                ControlEvent::Failed { request_id } => self.request_failed(request_id),
                 ControlEvent::Frame { connection, frame } => self.take_frame(connection, &frame),
                 ControlEvent::Closed { connection, unread } => self.drop_connection(connection, unread),
             }
@@ -184,78 +184,82 @@ impl Host {
 
 impl Host {
     /// Carries out a request. A failed request costs its own answer, not the session.
-    fn take_request(&mut self, asked: RequestId, event: ControlEvent) {
+    fn take_request(&mut self, request_id: RequestId, event: ControlEvent) {
         let done = catch_unwind(AssertUnwindSafe(|| {
             crate::sys::fault_injection::panic_at("request");
             match event {
                 ControlEvent::Request { wanted, .. } => {
-                    if let Err(failure) = self.request(asked, wanted) {
-                        self.refuse(asked, failure);
+                    if let Err(failure) = self.request(request_id, wanted) {
+                        self.refuse(request_id, failure);
                     }
                 }
                 ControlEvent::Hook { run, event, payload, .. } => {
-                    self.hook_request(asked, run, event, payload)
+                    self.hook_request(request_id, run, event, payload)
                 }
                 ControlEvent::Failed { .. } | ControlEvent::Frame { .. } | ControlEvent::Closed { .. } => {}
             }
         }));
         if done.is_err() {
-            self.request_failed(asked);
+            self.request_failed(request_id);
         }
     }
 
     /// A request failed inside the host: reports it to the peer and in the journal.
-    fn request_failed(&mut self, asked: RequestId) {
+    fn request_failed(&mut self, request_id: RequestId) {
         let failure = RequestError::new(
             Code::Internal,
             "the request failed inside the host",
             "the session's host.log has the error",
         );
-        self.refuse(asked, failure);
+        self.refuse(request_id, failure);
         self.events.push_back(Event::Degraded { part: "request".to_owned() });
     }
 
-    pub(in crate::host) fn answer<T: Serialize>(&mut self, asked: RequestId, with: Result<T, RequestError>) {
+    pub(in crate::host) fn answer<T: Serialize>(
+        &mut self,
+        request_id: RequestId,
+        with: Result<T, RequestError>,
+    ) {
         let line = match with {
-            Ok(done) => ok_line(asked.request, &done),
-            Err(failure) => error_line(asked.request, &failure),
+            Ok(done) => ok_line(request_id.request, &done),
+            Err(failure) => error_line(request_id.request, &failure),
         };
-        self.control.send(asked.connection, &line, self.clock.now());
+        self.control.send(request_id.connection, &line, self.clock.now());
     }
 
-    pub(in crate::host) fn refuse(&mut self, asked: RequestId, failure: RequestError) {
-        self.answer::<()>(asked, Err(failure));
+    pub(in crate::host) fn refuse(&mut self, request_id: RequestId, failure: RequestError) {
+        self.answer::<()>(request_id, Err(failure));
     }
 
     /// Carries out a request, or says why not. Its answer may come later.
-    fn request(&mut self, asked: RequestId, wanted: Request) -> Result<(), RequestError> {
-        let RequestId { connection: id, request } = asked;
+    fn request(&mut self, request_id: RequestId, wanted: Request) -> Result<(), RequestError> {
+        let RequestId { connection: id, request } = request_id;
         match wanted {
-            Request::Status => self.answer_status(asked),
+            Request::Status => self.answer_status(request_id),
             Request::Context => {
-                self.observer.context_waits(self.clock.now(), asked);
+                self.observer.context_waits(self.clock.now(), request_id);
                 self.scan_when_due();
             }
-            Request::Send(wanted) => self.try_send(asked, &wanted)?,
-            Request::Answer { dialog, option } => self.try_answer(asked, &dialog, option)?,
+            Request::Send(wanted) => self.try_send(request_id, &wanted)?,
+            Request::Answer { dialog, option } => self.try_answer(request_id, &dialog, option)?,
             Request::Screen { history } => {
                 let model = self.child.run.as_mut().map(|run| &mut run.model);
                 let line = screen_answer::answer(request, model, history);
                 self.control.send(id, &line, self.clock.now());
             }
-            Request::Wait(wanted) => self.wait(asked, Awaited::Condition(wanted))?,
-            Request::Watch(wanted) => self.wait(asked, Awaited::Change(wanted))?,
+            Request::Wait(wanted) => self.wait(request_id, Awaited::Condition(wanted))?,
+            Request::Watch(wanted) => self.wait(request_id, Awaited::Change(wanted))?,
             Request::Events => {
                 let path = self.session.claim.dir.join(session::JOURNAL);
-                self.answer(asked, Ok(EventsAnswer { journal: path.to_string_lossy().into_owned() }));
+                self.answer(request_id, Ok(EventsAnswer { journal: path.to_string_lossy().into_owned() }));
             }
             Request::Stop { kill } => {
-                let number = self.control.register_request(asked);
+                let number = self.control.register_request(request_id);
                 self.control.waits_for_end(id);
                 self.events.push_back(Event::Stop { id: number, kill });
             }
             Request::Restart { now, no_handoff, wait } => {
-                let number = self.control.register_request(asked);
+                let number = self.control.register_request(request_id);
                 if wait {
                     self.control.waits_for_restart(id, request);
                 }
@@ -271,35 +275,35 @@ impl Host {
                 }
                 self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
             }
-            Request::Back { now } => self.go_back(asked, now)?,
+            Request::Back { now } => self.go_back(request_id, now)?,
             Request::Attach(_)
                 if self.exit.is_some() && self.terminals.had_clients() && !self.terminals.is_launcher(id) =>
             {
                 let what = format!("session {} has ended", self.session.name());
                 return Err(RequestError::new(Code::Ended, what, "`hopty ls --all` says how"));
             }
-            Request::Detach { client } => self.detach_clients(asked, client),
+            Request::Detach { client } => self.detach_clients(request_id, client),
             Request::Attach(attach) => {
                 let client = self.attach(id, &attach);
-                self.answer(asked, Ok(AttachAnswer { client, frames: true }));
+                self.answer(request_id, Ok(AttachAnswer { client, frames: true }));
             }
-            Request::Record(wanted) => self.record(asked, &wanted)?,
+            Request::Record(wanted) => self.record(request_id, &wanted)?,
             Request::Mark { label } => {
                 let marked = self.cast.mark(&label, &self.session.cast_subject())?;
-                self.answer(asked, Ok(marked));
+                self.answer(request_id, Ok(marked));
             }
             Request::Label { add, remove } => {
                 if self.session.change_labels(&add, &remove)? {
                     self.write_session_file();
                 }
-                self.answer(asked, Ok(LabelAnswer { labels: self.session.launch.labels.clone() }));
+                self.answer(request_id, Ok(LabelAnswer { labels: self.session.launch.labels.clone() }));
             }
-            Request::Rename { name } => self.begin_rename(asked, &name)?,
+            Request::Rename { name } => self.begin_rename(request_id, &name)?,
             Request::Ask { answer } => {
                 let person = self.control.asker(id) == Asker::Person;
                 let done = ask_answer(&self.session, answer, person)?;
                 self.events.push_back(Event::Ask { answer });
-                self.answer(asked, Ok(done));
+                self.answer(request_id, Ok(done));
             }
             // A hook call is another event, and an unknown request was answered.
             Request::Hook { .. } | Request::Unknown => {}
@@ -307,7 +311,7 @@ impl Host {
         Ok(())
     }
 
-    fn answer_status(&mut self, asked: RequestId) {
+    fn answer_status(&mut self, request_id: RequestId) {
         // Claude's screen is evidence, too, and is read on request.
         if let Some(run) = self.child.run.as_mut().filter(|run| !run.model.is_behind()) {
             run.model.look(|_| ());
@@ -317,35 +321,35 @@ impl Host {
         let mut status = self.status();
         status.draft = self.draft_line();
         status.why = self.why(&status);
-        self.answer(asked, Ok(status.json()));
+        self.answer(request_id, Ok(status.json()));
     }
 
     /// Detaches all clients, or `only` the one with this number.
-    fn detach_clients(&mut self, asked: RequestId, only: Option<u32>) {
+    fn detach_clients(&mut self, request_id: RequestId, only: Option<u32>) {
         let all = self.terminals.clients().filter(|(_, there)| !there.has_left());
         let meant: Vec<u64> = all
             .filter(|(_, there)| only.is_none_or(|only| only == there.number()))
             .map(|(id, _)| id)
             .collect();
         meant.iter().for_each(|client| self.detach(*client));
-        self.answer(asked, Ok(DetachAnswer { detached: meant.len() }));
+        self.answer(request_id, Ok(DetachAnswer { detached: meant.len() }));
     }
 
     /// Starts or ends a recording; the answer follows when that is done.
-    fn record(&mut self, asked: RequestId, wanted: &Record) -> Result<(), RequestError> {
+    fn record(&mut self, request_id: RequestId, wanted: &Record) -> Result<(), RequestError> {
         let subject = self.session.cast_subject();
         if wanted.stop {
             let (cast, control) = (&mut self.cast, &mut self.control);
-            return cast.stop(|| control.register_request(asked), &subject);
+            return cast.stop(|| control.register_request(request_id), &subject);
         }
         let order = self.cast.ask(wanted, &subject, self.exit.is_some())?;
-        let (number, own) = (self.control.register_request(asked), self.session.recordings());
+        let (number, own) = (self.control.register_request(request_id), self.session.recordings());
         self.jobs.open_recording(number, order, own, None);
         Ok(())
     }
 
     /// `hopty back`. Without an earlier conversation the supervisor is not asked.
-    fn go_back(&mut self, asked: RequestId, now: bool) -> Result<(), RequestError> {
+    fn go_back(&mut self, request_id: RequestId, now: bool) -> Result<(), RequestError> {
         if !self.session.is_claude() {
             return Err(not_claude(&self.session));
         }
@@ -353,7 +357,7 @@ impl Host {
             let hint = "`hopty back` undoes a hand-over; this session had none";
             return Err(RequestError::new(Code::NotFound, "there is no earlier conversation", hint));
         }
-        let number = self.control.register_request(asked);
+        let number = self.control.register_request(request_id);
         self.restart_asked(number);
         self.events.push_back(Event::Back { id: number, now });
         Ok(())
@@ -366,29 +370,29 @@ impl Host {
     }
 
     /// Lets a thread move the session's directory.
-    fn begin_rename(&mut self, asked: RequestId, name: &str) -> Result<(), RequestError> {
+    fn begin_rename(&mut self, request_id: RequestId, name: &str) -> Result<(), RequestError> {
         let name = wanted_name(name)?;
         if name == *self.session.name() {
-            self.answer(asked, Ok(RenameAnswer { name: name.clone(), before: name }));
+            self.answer(request_id, Ok(RenameAnswer { name: name.clone(), before: name }));
             return Ok(());
         }
         if self.exit.is_some() {
             return Err(RequestError::session_has_ended());
         }
         let order = self.session.rename_order(name.clone(), self.control.socket().to_owned());
-        self.jobs.write_launch(move || JobEvent::Renamed(asked, name, order()));
+        self.jobs.write_launch(move || JobEvent::Renamed(request_id, name, order()));
         Ok(())
     }
 
     pub(super) fn end_rename(
         &mut self,
-        asked: RequestId,
+        request_id: RequestId,
         name: SessionName,
         done: Result<PathBuf, SessionError>,
     ) {
         let dir = match done {
             Ok(dir) => dir,
-            Err(error) => return self.refuse(asked, not_renamed(&name, &error)),
+            Err(error) => return self.refuse(request_id, not_renamed(&name, &error)),
         };
         let before = self.session.name().clone();
         self.session.claim.take_name(name.clone(), dir);
@@ -397,21 +401,21 @@ impl Host {
         self.write_session_file();
         self.observer.scan_all();
         self.segment_may_differ();
-        self.answer(asked, Ok(RenameAnswer { name, before }));
+        self.answer(request_id, Ok(RenameAnswer { name, before }));
     }
 
-    fn wait(&mut self, asked: RequestId, wanted: Awaited) -> Result<(), RequestError> {
+    fn wait(&mut self, request_id: RequestId, wanted: Awaited) -> Result<(), RequestError> {
         let launch = &self.session.launch;
-        let plain = (launch.agent == Agent::Plain).then_some(&*launch.called);
+        let plain = (launch.agent == ProgramKind::Plain).then_some(&*launch.called);
         let screen = self.child.run.as_ref().map(|run| (run.number, &run.model));
-        self.control.waits.ask(asked, wanted, plain, screen, self.clock.now())
+        self.control.waits.ask(request_id, wanted, plain, screen, self.clock.now())
     }
 
     /// Answers the requests whose condition holds or whose time is up.
     pub(in crate::host) fn answer_waits(&mut self) {
         let now = self.clock.now();
         for waiting in self.control.waits.take() {
-            if self.control.connection(waiting.asked.connection).is_none() {
+            if self.control.connection(waiting.request_id.connection).is_none() {
                 continue;
             }
             let answer = waiting.answer(&mut WaitScene {
@@ -424,21 +428,21 @@ impl Host {
                 self.control.waits.put_back(waiting);
                 continue;
             };
-            let asked = waiting.asked;
+            let request_id = waiting.request_id;
             match answer {
                 WaitOutcome::Session { met } => {
                     let session = Some(self.status());
-                    self.answer(asked, Ok(WaitAnswer { met, session, screen: RowsAnswer::default() }));
+                    self.answer(request_id, Ok(WaitAnswer { met, session, screen: RowsAnswer::default() }));
                 }
                 WaitOutcome::Screen(screen) => {
-                    self.answer(asked, Ok(WaitAnswer { met: !screen.degraded, session: None, screen }));
+                    self.answer(request_id, Ok(WaitAnswer { met: !screen.degraded, session: None, screen }));
                 }
-                WaitOutcome::Change(answer) => self.answer(asked, Ok(answer)),
-                WaitOutcome::Refused(failure) => self.refuse(asked, failure),
+                WaitOutcome::Change(answer) => self.answer(request_id, Ok(answer)),
+                WaitOutcome::Refused(failure) => self.refuse(request_id, failure),
             }
             // The text may be in the program's last output, and the client may still ask for it.
             if waiting.wanted.shows_screen() && self.exit.is_none() {
-                self.control.expect_request(waiting.asked.connection, now);
+                self.control.expect_request(waiting.request_id.connection, now);
             }
         }
     }
@@ -461,16 +465,17 @@ impl Host {
         let accepted = matches!(with, Reply::Accepted | Reply::Back { .. });
         let (next, now) = (self.recorder.supervisor.next_dir().map(PathBuf::from), self.clock.now());
         self.jobs.restart_decided((number, accepted), &self.session, next, now);
-        let Some(asked) = self.control.settle(number) else { return };
+        let Some(request_id) = self.control.settle(number) else { return };
         let seq = self.recorder.supervisor.seq();
         let failure = match with {
-            Reply::Accepted => return self.answer(asked, Ok(AcceptAnswer::new(seq))),
+            Reply::Accepted => return self.answer(request_id, Ok(AcceptAnswer::new(seq))),
             Reply::Sent { result } => {
                 let result = Some((*result).into());
-                return self.answer(asked, Ok(SendAnswer { result, seq, mark, ..SendAnswer::default() }));
+                return self
+                    .answer(request_id, Ok(SendAnswer { result, seq, mark, ..SendAnswer::default() }));
             }
             Reply::Refused { reason } => {
-                self.control.waits_no_more(asked.connection);
+                self.control.waits_no_more(request_id.connection);
                 let draft = if reason == DRAFT { self.draft_line() } else { None };
                 let (name, status) = (&self.session.claim.name, self.status());
                 let hint = match (draft, status.continue_hint()) {
@@ -489,7 +494,7 @@ impl Host {
             }
             Reply::Back { conversation, newer } => {
                 let (conversation, newer) = (conversation.clone(), newer.clone());
-                return self.answer(asked, Ok(BackAnswer { conversation, newer }));
+                return self.answer(request_id, Ok(BackAnswer { conversation, newer }));
             }
             Reply::Busy => {
                 let hint = format!(
@@ -500,7 +505,7 @@ impl Host {
             }
             Reply::Ended => RequestError::session_has_ended(),
         };
-        self.refuse(asked, failure);
+        self.refuse(request_id, failure);
     }
 
     /// Whether the conversation has neither a prompt nor an answer, as far as its transcript shows.

@@ -13,7 +13,7 @@ use crate::core::supervisor::Supervisor;
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::handover_question::AskAnswer;
-use crate::core::supervisor::state::SessionState;
+use crate::core::supervisor::reported_state::SessionState;
 use crate::core::text::safe_text::safe_line;
 use crate::core::text::word_wrap::wrap_words;
 use crate::core::time::Stamp;
@@ -74,7 +74,7 @@ impl Host {
         // The program ended before its first client attached.
         if self.exit.is_some() {
             self.jobs.journal.remove_file(self.session.last_screen());
-            let message = self.last_word();
+            let message = self.farewell_message();
             self.on_terminals(|terminals, scene| {
                 terminals.disconnect(id, Farewell::ended(message.as_deref()), scene)
             });
@@ -321,7 +321,8 @@ impl Host {
         keyboard.type_held(now, in_a_sequence, &mut program);
     }
 
-    pub(in crate::host) fn type_in(&mut self, bytes: &[u8]) {
+    /// Types text of hopty's or of a script's.
+    pub(in crate::host) fn type_own(&mut self, bytes: &[u8]) {
         self.typing().1.type_own(bytes);
     }
 }

@@ -4,6 +4,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::core::text::markup::escape_markup;
 use crate::recording::film::{Film, FilmOptions};
 use crate::recording::play_time::PlayTime;
 use crate::recording::svg::theme_of;
@@ -54,6 +55,10 @@ pub enum TraceOutcome {
     Skipped,
 }
 
+/// The page of a recording, with its player and the recording itself.
+///
+/// # Errors
+/// When the recording cannot be read.
 pub fn page(trace: &TracePage) -> Result<String, CastLoadError> {
     let timeline = Timeline::load(&trace.cast)?;
     let data = data(trace, &timeline).replace('<', "\\u003c");
@@ -63,7 +68,7 @@ pub fn page(trace: &TracePage) -> Result<String, CastLoadError> {
         hash(STYLE),
         hash(SCRIPT)
     );
-    let (title, cast) = (markup(&trace.title), BASE64_STANDARD.encode(&trace.cast));
+    let (title, cast) = (escape_markup(&trace.title), BASE64_STANDARD.encode(&trace.cast));
     Ok(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
@@ -85,10 +90,6 @@ pub fn cast_of_page(file: &[u8]) -> Option<Vec<u8>> {
     let from = memchr::memmem::find(file, CAST_BEGINS.as_bytes())? + CAST_BEGINS.len();
     let length = memchr::memmem::find(&file[from..], CAST_ENDS.as_bytes())?;
     BASE64_STANDARD.decode(&file[from..from + length]).ok()
-}
-
-fn markup(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// The data for the script, as JSON.

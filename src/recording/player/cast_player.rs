@@ -17,12 +17,10 @@ use crate::screen::PictureLines;
 use crate::sys::clock::Clock;
 use crate::sys::fault_injection;
 use crate::sys::poll::{Interest, PollSet};
-use crate::sys::signals::Signals;
+use crate::sys::signals::{END_SIGNALS, Signals};
 use crate::tty::full_screen::{self, BEGIN, FullScreen, UNDO, changed_rows, write};
 use crate::tty::page_keys::PageKeys;
 
-/// Signals that end the player.
-const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
 /// The least time between two pictures, in ms.
 const PICTURE_MS: u64 = 8;
 /// How long to wait for the end of a synchronized update, in µs.
@@ -41,7 +39,8 @@ pub enum PlayerEnd {
 /// Plays a recording in the terminal on standard input and output. Files that a person saves are named after
 /// `stem`.
 pub fn run(timeline: &Timeline, options: PlayerOptions, stem: &str) -> io::Result<PlayerEnd> {
-    let caught: Vec<i32> = ENDS.into_iter().chain([libc::SIGWINCH, libc::SIGCONT, libc::SIGTSTP]).collect();
+    let others = [libc::SIGWINCH, libc::SIGCONT, libc::SIGTSTP];
+    let caught: Vec<i32> = END_SIGNALS.into_iter().chain(others).collect();
     let signals = Signals::catch(&caught)?;
     let full_screen = if options.raw { FullScreen::enter(b"", b"") } else { FullScreen::enter(BEGIN, UNDO) }?;
     let clock = Clock::start();
@@ -234,7 +233,7 @@ impl Player<'_> {
         self.give_terminal_back()?;
         self.full_screen.stop()?;
         // SIGCONT is handled by the pause.
-        if let Some(signal) = self.signals.take().into_iter().find(|signal| ENDS.contains(signal)) {
+        if let Some(signal) = self.signals.take().into_iter().find(|signal| END_SIGNALS.contains(signal)) {
             return Ok(Some(PlayerEnd::Signal(signal)));
         }
         self.resume()?;

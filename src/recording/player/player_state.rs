@@ -182,6 +182,8 @@ impl<'a> PlayerState<'a> {
         self.words = Some((words.into(), self.now_us + BAR_US));
     }
 
+    /// Handles a key. `now_us`: the time in µs on the clock of [`PlayerState::new`]. Returns what the loop
+    /// must do.
     pub fn key(&mut self, key: PlainKey, now_us: u64) -> Option<PlayerAction> {
         self.now_us = now_us;
         self.bar_until = now_us + BAR_US;

@@ -93,14 +93,6 @@ fn text_of_several_widths_is_in_its_columns() {
     }
 }
 
-#[test]
-fn only_addresses_of_the_web_and_of_mail_are_links() {
-    let svg = still("\x1b]8;;HTTPS://a/?b&\"<\x07x\x1b]8;;javascript:y\x07y\x1b]8;;file:///z\x07z");
-    assert!(svg.contains("<a href=\"HTTPS://a/?b&amp;&quot;&lt;\"><text "), "{svg}");
-    assert_eq!((svg.matches("<a ").count(), svg.matches("</a>").count()), (1, 1), "{svg}");
-    assert_well_formed(&svg);
-}
-
 fn animated(events: &[(u64, CastEventKind)]) -> AnimatedSvg {
     let timeline = Timeline::load(&cast(events)).unwrap();
     let time = PlayTime::new(&timeline, Some(2_000_000));

@@ -58,8 +58,8 @@ impl Margins {
     }
 }
 
-/// The two ends that a sequence names, as 0-based positions; 0 stands for the first and the last. `None` when
-/// fewer than two lie between them, unless that is all there is.
+/// The two ends that a sequence names, as 0-based positions; 0 means the first and the last. `None` if fewer
+/// than two lines are between them, unless the screen has no more.
 fn ends(first: u16, last: u16, length: usize) -> Option<(usize, usize)> {
     let last = match last {
         0 => length,

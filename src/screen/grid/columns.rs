@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::area::Area;
 use super::cell_grid::Grid;
-use super::combining::Had;
+use super::combining::CellMarks;
 use super::packed_style::PackedStyle;
 use super::row::GridRow;
 
@@ -29,7 +29,7 @@ impl GridRow {
                 cell.hollow();
             }
             if cell.is_marked() {
-                let had = std::iter::once(Had::None).chain(std::iter::repeat(Had::Some));
+                let had = std::iter::once(CellMarks::None).chain(std::iter::repeat(CellMarks::Some));
                 other
                     .marks
                     .get(from)

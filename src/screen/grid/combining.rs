@@ -34,7 +34,7 @@ pub struct CombiningMarks {
 
 impl CombiningMarks {
     /// Adds a mark. If the column's character had none, drops what is left over there.
-    pub fn add(&mut self, col: usize, mark: char, had: Had) {
+    pub fn add(&mut self, col: usize, mark: char, had: CellMarks) {
         let Ok(col) = u16::try_from(col) else { return };
         let piles = self.piles.get_or_insert_default();
         let at = match piles.binary_search_by_key(&col, |pile| pile.col) {
@@ -45,7 +45,7 @@ impl CombiningMarks {
             }
         };
         if let Some(pile) = piles.get_mut(at) {
-            if had == Had::None {
+            if had == CellMarks::None {
                 pile.len = 0;
             }
             pile.push(mark);
@@ -87,7 +87,7 @@ impl CombiningMarks {
 
 /// Whether a cell had marks before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Had {
+pub enum CellMarks {
     /// Its character had no marks.
     None,
     Some,
@@ -100,11 +100,11 @@ mod tests {
     #[test]
     fn marks_pile_up_to_a_whole_character() {
         let mut marks = CombiningMarks::default();
-        marks.add(3, '\u{301}', Had::None);
-        (0..1000).for_each(|_| marks.add(3, '\u{20dd}', Had::Some));
+        marks.add(3, '\u{301}', CellMarks::None);
+        (0..1000).for_each(|_| marks.add(3, '\u{20dd}', CellMarks::Some));
         assert_eq!(marks.get(3).len(), 14);
         assert_eq!((marks.get(2), marks.get(4)), ("", ""));
-        marks.add(3, '\u{302}', Had::None);
+        marks.add(3, '\u{302}', CellMarks::None);
         assert_eq!(marks.get(3), "\u{302}");
     }
 
@@ -112,7 +112,7 @@ mod tests {
     fn marks_follow_their_cells() {
         let mut marks = CombiningMarks::default();
         for col in [5, 1, 3] {
-            marks.add(col, '\u{301}', Had::None);
+            marks.add(col, '\u{301}', CellMarks::None);
         }
         marks.shift(|col| match col {
             0..=2 => Some(col),

@@ -7,7 +7,7 @@
 //! has no allocation, and text is mostly appended.
 
 use super::cell::GridCell;
-use super::combining::{CombiningMarks, Had};
+use super::combining::{CellMarks, CombiningMarks};
 use super::packed_style::PackedStyle;
 use super::width::width;
 use crate::screen::parser::{Decoded, decode};
@@ -216,7 +216,7 @@ impl GridRow {
         let spacer = self.cells.get(col).is_some_and(|cell| cell.is_spacer());
         let col = if spacer { col.saturating_sub(1) } else { col };
         if let Some(cell) = self.cells.get_mut(col) {
-            let had = if cell.is_marked() { Had::Some } else { Had::None };
+            let had = if cell.is_marked() { CellMarks::Some } else { CellMarks::None };
             cell.mark();
             self.marks.add(col, mark, had);
         }

@@ -227,7 +227,7 @@ impl TerminalMode {
     }
 }
 
-/// Modes of which terminals keep only one: the last one that was set, and none after one was reset.
+/// Groups of modes in which a terminal keeps only the last one that was set, and none after one was reset.
 const CHOICES: [&[TerminalMode]; 2] = [
     &[
         TerminalMode::MouseX10,

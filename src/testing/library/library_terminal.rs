@@ -67,7 +67,8 @@ impl Terminal {
     /// Waits until `what`, a text or a [`Regex`](regex::Regex), has appeared on the screen since the last
     /// input.
     ///
-    /// Fails when it does not appear in time, or the program ends first.
+    /// # Errors
+    /// When it does not appear in time, or the program ends first.
     #[track_caller]
     pub fn expect(&mut self, what: impl Into<TextPattern>) -> TestResult<&mut Self> {
         self.expect_in(ScreenArea::All, what)
@@ -112,7 +113,8 @@ impl Terminal {
 
     /// Waits until nothing on the screen changes and the program is idle.
     ///
-    /// Fails when it does not settle in time; the message names the rows that kept changing.
+    /// # Errors
+    /// When it does not settle in time; the message names the rows that kept changing.
     #[track_caller]
     pub fn settle(&mut self) -> TestResult<&mut Self> {
         let settled = self.terminal.settle(&SettleRules::default(), self.limit);
@@ -121,7 +123,8 @@ impl Terminal {
 
     /// Types a text and waits until the program shows it. A line feed is Enter.
     ///
-    /// Fails when the terminal is gone, or the program has ended.
+    /// # Errors
+    /// When the terminal is gone, or the program has ended.
     #[track_caller]
     pub fn type_text(&mut self, text: &str) -> TestResult<&mut Self> {
         let words = format!("type_text {text:?}");
@@ -141,7 +144,8 @@ impl Terminal {
     /// Presses a key: `enter`, `ctrl-s`, `shift-tab`, `f5`, `alt-left`. The bytes depend on the modes that
     /// the program has set.
     ///
-    /// Fails when there is no such key, or these modes have no bytes for it.
+    /// # Errors
+    /// When there is no such key, or these modes have no bytes for it.
     #[track_caller]
     pub fn key(&mut self, key: &str) -> TestResult<&mut Self> {
         let words = format!("key {key:?}");
@@ -160,7 +164,8 @@ impl Terminal {
 
     /// Pastes a text, bracketed if the program has enabled that.
     ///
-    /// Fails when the terminal is gone.
+    /// # Errors
+    /// When the terminal is gone.
     #[track_caller]
     pub fn paste(&mut self, text: &str) -> TestResult<&mut Self> {
         let _ = self.terminal.first_read(ECHO_LIMIT);
@@ -171,7 +176,8 @@ impl Terminal {
 
     /// Changes the size of the terminal.
     ///
-    /// Fails when the terminal is gone.
+    /// # Errors
+    /// When the terminal is gone.
     #[track_caller]
     pub fn resize(&mut self, cols: u16, rows: u16) -> TestResult<&mut Self> {
         self.mark = self.terminal.take_mark(Location::caller().line());
@@ -185,7 +191,8 @@ impl Terminal {
 
     /// The style of the first match of this text, for checks, after the program has answered the last input.
     ///
-    /// Fails when the text is not on the screen.
+    /// # Errors
+    /// When the text is not on the screen.
     #[track_caller]
     pub fn style(&mut self, text: &str) -> TestResult<StyleCheck<'_>> {
         self.wait_for(text)?;
@@ -206,7 +213,8 @@ impl Terminal {
     /// `UPDATE_SNAPSHOTS=1` accepts the current screen, and so do `INSTA_UPDATE=always`, and
     /// `INSTA_UPDATE=unseen` for a new snapshot; if `CI` is set nothing is written.
     ///
-    /// Fails when the screen differs or there is no file yet, and when the file cannot be read or written.
+    /// # Errors
+    /// When the screen differs or there is no file yet, and when the file cannot be read or written.
     #[track_caller]
     pub fn snapshot(&mut self, name: &str) -> TestResult<&mut Self> {
         self.compare(name, SnapshotParts::default(), Location::caller())
@@ -223,7 +231,8 @@ impl Terminal {
 
     /// Waits for the end of the program and checks its exit status.
     ///
-    /// Fails when it does not end in time, or ends with another status.
+    /// # Errors
+    /// When it does not end in time, or ends with another status.
     #[track_caller]
     pub fn exit(&mut self, code: i32) -> TestResult<&mut Self> {
         let words = format!("exit {code}");

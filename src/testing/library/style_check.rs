@@ -46,42 +46,48 @@ impl<'a> StyleCheck<'a> {
 
     /// The text is of this colour: a name like `red` or `bright-red`, a number, `#rrggbb` or `default`.
     ///
-    /// Fails when a cell of it has another colour.
+    /// # Errors
+    /// When a cell of it has another colour.
     pub fn fg(self, color: &str) -> TestResult<Self> {
         self.check(&format!("fg={color}"), |style| color_of(style.fg) == color)
     }
 
     /// The background of the text is of this colour.
     ///
-    /// Fails when a cell of it has another background.
+    /// # Errors
+    /// When a cell of it has another background.
     pub fn bg(self, color: &str) -> TestResult<Self> {
         self.check(&format!("bg={color}"), |style| color_of(style.bg) == color)
     }
 
     /// The text is bold.
     ///
-    /// Fails when a cell of it is not.
+    /// # Errors
+    /// When a cell of it is not.
     pub fn bold(self) -> TestResult<Self> {
         self.attr(Attr::Bold)
     }
 
     /// The text is underlined, in any form.
     ///
-    /// Fails when a cell of it is not.
+    /// # Errors
+    /// When a cell of it is not.
     pub fn underline(self) -> TestResult<Self> {
         self.check("underline", |style| style.underline != Underline::None)
     }
 
     /// The text has this attribute.
     ///
-    /// Fails when a cell of it does not.
+    /// # Errors
+    /// When a cell of it does not.
     pub fn attr(self, attr: Attr) -> TestResult<Self> {
         self.check(attr.name(), |style| style.has(attr))
     }
 
     /// The text does not have this attribute.
     ///
-    /// Fails when a cell of it does.
+    /// # Errors
+    /// When a cell of it does.
     pub fn not(self, attr: Attr) -> TestResult<Self> {
         self.check(&format!("!{}", attr.name()), |style| !style.has(attr))
     }

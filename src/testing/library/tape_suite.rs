@@ -41,7 +41,8 @@ impl std::error::Error for TapesFailed {}
 /// hopty::testing::play_tapes([dir.path()]).unwrap();
 /// ```
 ///
-/// Fails when one fails, is flaky or does not parse, when there is none, and when they cannot be read.
+/// # Errors
+/// When one fails, is flaky or does not parse, when there is none, and when they cannot be read.
 pub fn play_tapes(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<(), TapesFailed> {
     play_tapes_with(paths, &[])
 }
@@ -146,7 +147,8 @@ macro_rules! tapes {
 
 /// Plays the tape that [`tapes!`](crate::tapes) lists under this name.
 ///
-/// Fails when it fails, is flaky or does not parse, and when the directory has none or two of this name.
+/// # Errors
+/// When it fails, is flaky or does not parse, and when the directory has none or two of this name.
 pub fn play_listed_tape(dir: &str, name: &str) -> Result<(), TapesFailed> {
     let name = name.trim_start_matches("r#");
     let (mut files, names) = tapes_of(dir)?;

@@ -90,7 +90,8 @@ impl TerminalBuilder {
 
     /// Starts the program.
     ///
-    /// Fails when there is no such program, a file cannot be written, or the system refuses.
+    /// # Errors
+    /// When there is no such program, a file cannot be written, or the system refuses.
     #[track_caller]
     pub fn start(self) -> TestResult<Terminal> {
         let at = Location::caller();

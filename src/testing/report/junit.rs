@@ -10,6 +10,7 @@ use chrono::DateTime;
 use super::TestReport;
 use super::failure_text::{details, headline, one_line};
 use super::ink::safe;
+use crate::core::text::markup::escape_markup;
 use crate::testing::outcome::{TapeFailure, TapeVerdict, TestSummary};
 use crate::testing::redaction::RedactedOutcome;
 
@@ -151,25 +152,11 @@ fn time(time: Duration) -> String {
 /// Text of one or more lines that XML allows.
 fn content(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(safe).collect();
-    escaped(&lines.join("\n"))
+    escape_markup(&lines.join("\n"))
 }
 
 fn attribute(text: &str) -> String {
     content(text).replace('\n', "&#10;")
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for ch in text.chars() {
-        match ch {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            ch => out.push(ch),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -217,7 +204,7 @@ mod tests {
         }
         for entity in xml.split('&').skip(1) {
             let name = entity.split(';').next().unwrap();
-            assert!(["amp", "lt", "gt", "quot", "#10"].contains(&name), "{name}");
+            assert!(["amp", "lt", "gt", "quot", "#39", "#10"].contains(&name), "{name}");
         }
         assert_eq!(xml.matches("<testcase ").count(), 1);
     }

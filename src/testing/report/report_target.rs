@@ -67,7 +67,8 @@ impl ReportKind {
 
     /// A report of this kind that writes to `out`.
     ///
-    /// Fails when the summary file of GitHub Actions cannot be opened.
+    /// # Errors
+    /// When the summary file of GitHub Actions cannot be opened.
     pub fn open(self, out: Box<dyn Write>, options: &ReportOptions) -> io::Result<Box<dyn TestReport>> {
         Ok(match self {
             ReportKind::Console => Box::new(ConsoleReport::new(out, options)),

@@ -17,7 +17,8 @@ pub struct ReviewResult {
 
 /// Reviews these snapshots in the terminal on standard input and output.
 ///
-/// Fails when that is no terminal, or is gone; before anything is shown, when a snapshot cannot be read.
+/// # Errors
+/// When that is no terminal, or is gone; before anything is shown, when a snapshot cannot be read.
 pub fn run(pending: &[PendingSnapshot], colors: bool) -> Result<ReviewResult, ReviewError> {
     let mut items = Vec::with_capacity(pending.len());
     for snapshot in pending {

@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn any_size_can_be_drawn() {
+    fn drawing_panics_at_no_size() {
         for cols in [0, 1, 2, 5, 119, 120, 121, 300] {
             for rows in [0, 1, 2, 3, 4, 50] {
                 text(&mut review(), cols, rows);

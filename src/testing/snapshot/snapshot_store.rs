@@ -101,7 +101,8 @@ pub struct SnapshotStore {
 impl SnapshotStore {
     /// The snapshots of the tape at this path.
     ///
-    /// Fails when the tape's name cannot be part of a file name.
+    /// # Errors
+    /// When the tape's name cannot be part of a file name.
     pub fn of_tape(tape: &Path) -> Result<SnapshotStore, SnapshotError> {
         let stem = tape.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let bad = |problem| SnapshotError::Name { name: tape.display().to_string(), problem };
@@ -115,7 +116,8 @@ impl SnapshotStore {
 
     /// The file of a snapshot.
     ///
-    /// Fails when the name is empty, too long, starts with a dot, or contains anything but letters,
+    /// # Errors
+    /// When the name is empty, too long, starts with a dot, or contains anything but letters,
     /// digits, `-`, `_` and `.`: it is part of a file name.
     pub fn file(&self, name: &str) -> Result<PathBuf, SnapshotError> {
         let bad = |problem| SnapshotError::Name { name: name.to_owned(), problem };
@@ -137,7 +139,8 @@ impl SnapshotStore {
 
     /// Compares a screen with its file.
     ///
-    /// Fails when the name is invalid or was used before, and when files cannot be read or written.
+    /// # Errors
+    /// When the name is invalid or was used before, and when files cannot be read or written.
     pub fn check(
         &mut self,
         name: &str,
@@ -229,7 +232,8 @@ impl SnapshotUpdate {
 
     /// Takes a screen of the first or of the second run.
     ///
-    /// Fails when the name is invalid, or was used before in the same run.
+    /// # Errors
+    /// When the name is invalid, or was used before in the same run.
     pub fn take(&mut self, is_second: bool, name: &str, screen: ScreenSnapshot) -> Result<(), SnapshotError> {
         self.store.file(name)?;
         match self.runs[usize::from(is_second)].insert(name.to_owned(), screen) {
@@ -241,7 +245,8 @@ impl SnapshotUpdate {
     /// Writes the snapshots that differ from their files, if both runs had the same screens, apart from what
     /// the files' wildcards match. Call it only if neither run had another failure.
     ///
-    /// Fails when a screen differed between the runs; then nothing is written. Also when a file cannot be
+    /// # Errors
+    /// When a screen differed between the runs; then nothing is written. Also when a file cannot be
     /// written.
     pub fn finish(mut self) -> Result<Vec<(String, PathBuf, SnapshotChange)>, SnapshotError> {
         let [first, second] = std::mem::take(&mut self.runs);

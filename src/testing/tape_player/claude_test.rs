@@ -15,7 +15,7 @@ use super::test_session::TestSession;
 use super::test_workspace::TestWorkspace;
 use crate::claude::sessions_file;
 use crate::core::claude::screen_reading::{ScreenRuleSet, ScreenText, TitleState};
-use crate::core::supervisor::event::AgentStatus;
+use crate::core::supervisor::event::SessionsFileStatus;
 use crate::core::tape::{
     AgentActivity, HookCommand, ModelReply, ModelToolInput, Tape, TapeCommand, TapePattern, TapeText,
     TapeTime,
@@ -360,10 +360,12 @@ fn activity(session: &mut TestSession, rules: &ScreenRuleSet) -> Option<AgentAct
     let view = rules.read(&text);
     let file = home.join(".claude/sessions").join(format!("{}.json", terminal.pid()));
     let said = sessions_file::read(&file).and_then(|said| said.status);
-    if view.dialog.is_some() || said == Some(AgentStatus::Waiting) {
+    if view.dialog.is_some() || said == Some(SessionsFileStatus::Waiting) {
         return Some(AgentActivity::Blocked);
     }
-    if said == Some(AgentStatus::Busy) || view.title_state == TitleState::Busy || view.busy_hint == Some(true)
+    if said == Some(SessionsFileStatus::Busy)
+        || view.title_state == TitleState::Busy
+        || view.busy_hint == Some(true)
     {
         return Some(AgentActivity::Busy);
     }

@@ -42,7 +42,7 @@ pub struct Verdict {
     pub outcome: CheckOutcome,
     /// The result in a few words: `1 failed, 12 passed`. One line of at most `LINE_CAP` bytes.
     pub summary: String,
-    /// Names of failing tests, or else the first errors: at most `FAILING_CAP`, each of at most
+    /// Names of failing tests, or if there are none the first errors: at most `FAILING_CAP`, each of at most
     /// `LINE_CAP` bytes.
     pub failing: Vec<String>,
 }
@@ -159,7 +159,7 @@ fn combined(mut all: Vec<RunnerVerdict>) -> Verdict {
         .into_iter()
         .find(|outcome| all.iter().any(|one| one.outcome == *outcome))
         .unwrap_or(Passed);
-    // A runner without a result of its own, beside one that visibly failed, did not run.
+    // A runner that reported no result, beside one that visibly failed, did not run.
     let seen = outcome == Failed && all.iter().any(|one| one.outcome == Failed && one.by_output);
     all.retain(|one| one.outcome == outcome && (one.by_output || !seen));
     let several = all.len() > 1;

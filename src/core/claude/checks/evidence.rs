@@ -193,7 +193,7 @@ impl Evidence {
         parts.join(", ")
     }
 
-    /// The names of the failing tests, or else the first errors.
+    /// The names of the failing tests, or if there are none the first errors.
     pub(super) fn failing(self) -> Vec<String> {
         if self.names.is_empty() { self.errors } else { self.names }
     }

@@ -61,11 +61,11 @@ pub(super) enum Subcommands {
 pub(super) struct Runner {
     pub(super) programs: &'static [&'static str],
     pub(super) subs: Subcommands,
-    /// An option without which the command is no check; empty if none is needed.
+    /// The option that makes the command a check; empty if none is needed.
     pub(super) needs: &'static str,
     /// Whether one summary line covers the whole run. Otherwise a part of the output proves no pass.
     pub(super) whole: bool,
-    /// What it counts, if not tests.
+    /// The things that it counts, if not tests.
     pub(super) unit: &'static str,
     /// Its lines; the first form that matches counts.
     pub(super) forms: &'static [LinePattern],

@@ -123,7 +123,7 @@ fn stage(words: Vec<String>, files: Vec<String>, depth: usize) -> PipelineStage 
     PipelineStage::Program { words, files }
 }
 
-/// What a command runs, without its filters and redirections.
+/// The program that a command runs, without filters and redirections.
 #[derive(Debug, PartialEq, Eq)]
 struct CommandCore {
     /// The folder of a leading `cd`; empty if there is none.
@@ -289,8 +289,8 @@ struct ShellLexer<'a> {
     chars: Peekable<Chars<'a>>,
     /// The unfinished word.
     word: Option<String>,
-    /// What the next word is, unless it belongs to the command: the target of a redirection, or the end of a
-    /// here-document.
+    /// The role of the next word if it is not part of the command: the target of a redirection, or the end of
+    /// a here-document.
     target: Option<RedirectTarget>,
     /// The ends of the here-documents that follow this line.
     ends: Vec<String>,

@@ -12,8 +12,7 @@ use crate::core::text::safe_text::cut_words;
 
 /// How many reports are kept, the newest.
 pub const REPORT_CAP: usize = 40;
-/// How many of them are kept at length, and how much of the beginning and of the end of the others, in bytes
-/// each.
+/// The number of reports that are kept in full, and the beginning and the end of the others, in bytes each.
 const LONG_REPORTS: usize = 12;
 const SHORT_ENDS: usize = 600;
 /// How much is kept of the beginning and of the end of a report, in bytes each.
@@ -32,7 +31,7 @@ pub struct AgentReport {
     pub text: String,
     /// The file with the whole report, if Claude names one.
     pub file: Option<String>,
-    /// Claude has said something at length about it since: it stands there.
+    /// Claude has written about it at length since.
     pub summed_up: bool,
 }
 
@@ -45,7 +44,7 @@ impl AgentReports {
         self.0.iter()
     }
 
-    /// Takes a notification. A report that waits in the queue is written again as a line of its own.
+    /// Takes a notification. A report from the queue is written again on its own line.
     pub(super) fn take_notification(&mut self, text: &str) {
         self.put(AgentReport::of_notification(text));
     }
@@ -112,8 +111,8 @@ impl AgentReport {
         .kept()
     }
 
-    /// Whether a text of Claude's tells what this report says: it is long, and has a name, a path or a number
-    /// of it. A report without any is in the first one.
+    /// Whether a text of Claude's sums up this report: it is long, and contains one of the report's names,
+    /// paths or numbers. A report without any counts as summed up by the first long text.
     pub fn is_told_in(&self, text: &str) -> bool {
         is_long(text) && self.is_named_in(text)
     }
@@ -145,7 +144,7 @@ fn marked_words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What Claude (2.1.332) escapes in a notification, as it was.
+/// Undoes the escapes that Claude (2.1.332) writes in a notification.
 pub(super) fn unescaped(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }

@@ -16,7 +16,7 @@ pub const RUNNING_CAP: usize = 64;
 const ENDED_CAP: usize = 8;
 /// How many commands are kept that the shell left running.
 pub const DETACHED_CAP: usize = 6;
-/// How many events are kept of one running thing, and how much of each, in bytes.
+/// The most events of one running thing, and the length of each, in bytes.
 const EVENT_CAP: usize = 6;
 const EVENT_BYTES: usize = 120;
 /// The most that is kept of how something ended, in bytes.
@@ -27,7 +27,7 @@ const END_CAP: usize = 80;
 pub struct RunningWork {
     /// The id by which Claude's tools refer to it.
     pub id: String,
-    /// Its command, else its tool and what the tool was called for.
+    /// Its command; without one its tool and the argument of the call.
     pub what: String,
     /// The command, if it is a shell.
     pub command: Option<String>,
@@ -122,7 +122,7 @@ impl BackgroundWork {
             .and_then(|detail| detail.output.clone())
             .or_else(|| output_path(&answer.result.text));
         let (what, command) = match call.name.as_str() {
-            // The end of a monitor is no result of what it watches.
+            // The end of a monitor says nothing about the process that it watches.
             "Monitor" => (format!("Monitor: {}", purpose(call)), None),
             _ => (purpose(call), call.input.command.clone()),
         };
@@ -206,7 +206,7 @@ impl BackgroundWork {
     }
 }
 
-/// The id of what the tool started, if it started something.
+/// The id of the process or agent that the tool started, if any.
 fn started_id(call: &ToolUse, answer: &CallAnswer<'_>) -> Option<String> {
     match call.name.as_str() {
         "Monitor" => {

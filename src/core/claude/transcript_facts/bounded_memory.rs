@@ -47,8 +47,8 @@ impl<T, const CAP: usize> LastItems<T, CAP> {
         self.0.push_back(item);
     }
 
-    /// Adds an item. When the list is full, the oldest item for which `evict_first` holds is dropped, else
-    /// the oldest.
+    /// Adds an item. If the list is full, drops the oldest item for which `evict_first` holds, or if there is
+    /// none the oldest.
     pub(super) fn put_over(&mut self, item: T, evict_first: impl FnMut(&T) -> bool) {
         if self.0.len() >= CAP
             && let Some(at) = self.0.iter().position(evict_first)

@@ -43,7 +43,7 @@ impl<'a> CallAnswer<'a> {
         self.detail.and_then(|detail| detail.said.as_deref()).map(without_clarify_frame)
     }
 
-    /// Why the person refused the call. Claude may quote the reason behind a text of its own.
+    /// Why the person refused the call. Claude Code may quote the reason after a text of its own.
     pub fn refusal(&self) -> Option<String> {
         let quoted = || self.result.text.split_once("the user said:\n");
         let reason = || self.comment().or_else(|| Some(without_clarify_frame(quoted()?.1)));
@@ -75,8 +75,8 @@ pub fn purpose(call: &ToolUse) -> String {
     }
 }
 
-/// What the person wrote, where Claude put it into a text of its own ("Chat about this" below a question):
-/// each answer behind its question.
+/// The person's words inside a text of Claude Code's ("Chat about this" below a question): each answer after
+/// its question.
 fn without_clarify_frame(why: &str) -> String {
     if !why.starts_with("The user wants to clarify these questions.") {
         return why.to_owned();

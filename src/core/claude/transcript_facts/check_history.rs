@@ -82,8 +82,8 @@ impl CheckHistory {
         }
     }
 
-    /// Keeps a result. It replaces the earlier result of the same command, and, where it is a pass or a
-    /// failure, what the same runner reported through another filter.
+    /// Keeps a result. It replaces the earlier result of the same command, and a pass or a failure also
+    /// replaces the same runner's result through another filter.
     pub(super) fn put(&mut self, whole: &str, verdict: Verdict, edits: EditsSince) {
         let command = cut_words(whole, CHECK_COMMAND_CAP).to_owned();
         let has_result = matches!(verdict.outcome, CheckOutcome::Passed | CheckOutcome::Failed);

@@ -95,8 +95,8 @@ impl ClaudeAnswers {
         self.summary.as_deref()
     }
 
-    /// What the person answers: the newest message, a note for hopty or not. Where it asks nothing, it is a
-    /// question before it that nothing of theirs came after.
+    /// The text that the person answers: the newest message, even if it is a note for hopty. If it asks
+    /// nothing, an earlier question that the person has not replied to.
     pub(super) fn replied_to(&self) -> &str {
         let newest = &self.newest[0].text;
         let open = self.earlier.open_question().filter(|_| !asks(newest));
@@ -118,7 +118,7 @@ impl ClaudeAnswers {
             Some(newest) if block.continues => *newest = finding,
             _ if quotes_brief(&finding) => {}
             _ => {
-                // Of a long turn, only messages that differ are kept.
+                // In a long turn, only messages that differ are kept.
                 let begin = |text: &str| form(cut_words(text, FORM_BYTES));
                 let new = begin(&finding);
                 self.findings.put_over(finding, |known| begin(known) == new);
@@ -126,13 +126,13 @@ impl ClaudeAnswers {
         }
     }
 
-    /// Takes Claude's summary of what came before the first prompt. The fork of a compacted conversation has
-    /// none of those lines (2.1.332).
+    /// Takes Claude's summary of the messages before the first prompt. The fork of a compacted conversation
+    /// has none of their lines (2.1.332).
     pub(super) fn take_summary(&mut self, text: &str) {
         self.summary = Some(cut_words(text.trim(), SUMMARY_CAP).to_owned());
     }
 
-    /// The person said this, with a prompt of its own or while Claude worked.
+    /// The person typed this, as a prompt or while Claude worked.
     pub(super) fn take_prompt(&mut self, text: &str) {
         self.stated.take_reply(text, &self.newest[0].text);
         self.earlier.take_reply(text);

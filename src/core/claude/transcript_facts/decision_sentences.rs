@@ -45,7 +45,7 @@ impl From<&str> for StatedDecision {
 }
 
 impl StatedDecision {
-    /// A promise of a conversation before, and what the person said next.
+    /// A promise of an earlier conversation, and the person's reply.
     pub fn promise(text: String, reply: Option<String>) -> Self {
         Self { text, reply, is_promise: true, is_old: true }
     }

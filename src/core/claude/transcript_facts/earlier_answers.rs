@@ -22,7 +22,7 @@ const PLAIN: usize = 40;
 /// How much is kept of the beginning and of the end of an answer, in bytes each. A list of thirty findings
 /// fits.
 const ENDS: usize = 2000;
-/// How many of the newest answers are kept at more length, and how much of each end, in bytes.
+/// The number of newest answers that are kept at greater length, and the length of each end, in bytes.
 const LONG_ANSWERS: usize = 5;
 const LONG_ENDS: usize = 8000;
 /// How much is kept of the prompt that it answers, in bytes.
@@ -57,7 +57,7 @@ impl EarlierAnswer {
         .kept()
     }
 
-    /// The answer where it says more than one word, as "Done." does, or was asked for.
+    /// The answer if it says more than one word, as "Done." does, or was requested.
     pub fn kept(self) -> Option<Self> {
         let unspaced = |text: &str| text.chars().filter(|c| *c >= '\u{e00}').count() > ONE_WORD;
         let has_words = self.text.split_whitespace().nth(1).is_some() || unspaced(&self.text);
@@ -120,12 +120,12 @@ impl EarlierAnswers {
         }
     }
 
-    /// The newest question that the person has said nothing since.
+    /// The newest question that the person has not replied to.
     pub fn open_question(&self) -> Option<&EarlierAnswer> {
         self.iter().rev().take_while(|answer| answer.awaits_reply).find(|answer| asks(&answer.text))
     }
 
-    /// The person said something: to the question that is open, else to the newest answer.
+    /// The person replied: to the open question, or if there is none to the newest answer.
     pub fn take_reply(&mut self, prompt: &str) {
         let has_question = self.open_question().is_some();
         let is_it = |answer: &&mut EarlierAnswer| !has_question || asks(&answer.text);

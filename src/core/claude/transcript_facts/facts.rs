@@ -190,7 +190,7 @@ impl TranscriptFacts {
         }
     }
 
-    /// The person said something that begins no turn.
+    /// The person typed something that begins no turn.
     fn take_note(&mut self, text: String, kind: PromptKind, at: Option<String>) {
         self.prompts.put(TranscriptPrompt { text, kind, at, ..TranscriptPrompt::default() }, "");
     }
@@ -240,9 +240,9 @@ impl TranscriptFacts {
         self.turn.resume();
     }
 
-    /// Records where a prompt is, before its text is read. If an earlier prompt was at the same place, the
-    /// person went back to it, and what was said since is forgotten. Files that were written and commands
-    /// that ran stay, because they happened.
+    /// Records the place of a prompt before its text is read. If an earlier prompt was at the same place, the
+    /// person went back to it, and everything after it is forgotten, except files that were written and
+    /// commands that ran, because they happened.
     fn place_prompt(&mut self, uuid: Option<String>, parent: String) {
         if let Some(mark) = self.starts.go_back(uuid.as_deref(), &parent) {
             self.prompts.go_back_to(mark.prompts);

@@ -11,7 +11,7 @@ use crate::core::text::safe_text::{cut_chars, cut_words};
 pub const DECISION_CAP: usize = 50;
 /// How much is kept of an answer that is inside Claude's own text, in bytes.
 const ANSWER_CAP: usize = 500;
-/// How many chosen options are explained, and how much is kept of each explanation, in characters.
+/// The most chosen options that are explained, and the length of each explanation, in characters.
 const MEANINGS: usize = 3;
 const MEANING: usize = 120;
 
@@ -54,8 +54,8 @@ impl PersonsDecisions {
         self.plan.as_ref()
     }
 
-    /// Takes the answer of a tool after so many prompts. Returns what the person chose or wrote, and the
-    /// question to each.
+    /// Takes the answer of a tool after this many prompts. Returns the person's choices or words, each with
+    /// its question.
     pub(super) fn take_answer(&mut self, answer: &CallAnswer<'_>, prompts: u64) -> Vec<(String, String)> {
         let Some(call) = answer.call.filter(|call| call.asks_person()) else { return Vec::new() };
         if answer.is_turned_down() {
@@ -129,7 +129,7 @@ fn meaning(input: &ToolInput, question: &str, answer: &str) -> String {
     if chosen.is_empty() { String::new() } else { format!(" ({})", chosen.join("; ")) }
 }
 
-/// The question in a call that has no question of its own.
+/// The text of a question whose call has none.
 fn question_of(call: &ToolUse) -> String {
     let question =
         if call.name == "ExitPlanMode" { "Is this plan approved?" } else { "A question of Claude" };

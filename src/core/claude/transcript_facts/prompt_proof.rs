@@ -5,7 +5,7 @@ use crate::core::ids::HandoffId;
 
 #[derive(Clone, Debug, Default)]
 pub struct PromptProof {
-    /// The prompt that is looked for, and where it was found.
+    /// The prompt whose line is awaited, and its place once it is found.
     sought: Option<SentPrompt>,
     found: Option<PromptPlace>,
     /// The handoff of the newest continuation prompt, and whether Claude has answered that prompt.

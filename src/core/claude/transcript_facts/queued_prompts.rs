@@ -4,7 +4,7 @@ use super::bounded_memory::LastItems;
 use crate::core::claude::prompts::is_foreign;
 use crate::core::text::safe_text::cut_words;
 
-/// How many queued prompts are kept, and how much of each, in bytes.
+/// The most queued prompts, and the length of each, in bytes.
 const QUEUE_CAP: (usize, usize) = (256, 64 << 10);
 /// How many prompts that the model scheduled are kept.
 const SCHEDULED_CAP: usize = 64;

@@ -58,7 +58,7 @@ impl TaskHistory {
         self.touched.extend(touched.map(|task| (task_key(task), prompts)));
     }
 
-    /// Restores the list, because the person took back what was said since.
+    /// Restores the list, because the person went back to an earlier prompt.
     pub(super) fn go_back_to(&mut self, tasks: &Tasks) {
         self.tasks = tasks.clone();
     }

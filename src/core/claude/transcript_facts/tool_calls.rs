@@ -62,8 +62,8 @@ impl ToolCalls {
         Some(call)
     }
 
-    /// The open calls will never have an answer: the person stopped Claude, or the next turn begins. What the
-    /// last one did is no longer under way.
+    /// The open calls will get no answer: the person stopped Claude, or the next turn begins. The last call
+    /// is no longer in progress.
     pub(super) fn abandon(&mut self) {
         self.open.clear();
         self.last_answered = None;

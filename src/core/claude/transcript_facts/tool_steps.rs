@@ -1,5 +1,5 @@
 //! The last answered tool calls with their results. They show a new conversation where the work stopped,
-//! beside what was said about it.
+//! besides the messages about it.
 
 use crate::core::claude::checks::{is_check, is_exit_status_its_own, only_looks};
 use crate::core::claude::lenient_json::ends;
@@ -35,8 +35,8 @@ pub struct ToolStep {
     /// The result in one line: why it failed, or the last line of a command that passed. Empty if there is
     /// none.
     pub line: String,
-    /// The beginning and the end of what a command, a server's tool or a page returned; empty if `line` says
-    /// it all, or if the call only looked.
+    /// The beginning and the end of the output of a command, a server's tool or a page; empty if `line` has
+    /// all of it, or if the call only read.
     pub output: String,
     /// It started something that still runs.
     pub launched: bool,
@@ -175,7 +175,7 @@ fn error_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
 }
 
 /// The first line that is not empty. An exit code says little, so the lines that mention an error are added
-/// to it, else the last line.
+/// to it, or if there are none the last line.
 pub(super) fn error_line(text: &str) -> String {
     let text = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -58,7 +58,7 @@ impl TouchedFiles {
     }
 }
 
-/// Whether a tool created its file. Write says so in its structured answer, else in its text (1.x to 2.1).
+/// Whether a tool created its file: Write says so in its structured answer, or (1.x to 2.1) in its text.
 fn creates(answer: &CallAnswer<'_>) -> bool {
     match answer.detail.and_then(|detail| detail.wrote.as_deref()) {
         Some(word) => word == "create",

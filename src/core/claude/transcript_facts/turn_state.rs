@@ -86,8 +86,8 @@ impl TurnState {
         self.is_prompted = false;
     }
 
-    /// The person stopped Claude, in its newest message or before. Returns which prompt is unfinished, as the
-    /// number of waiting prompts after it; `None` if none is.
+    /// The person stopped Claude. Returns which prompt is unfinished, as the number of waiting prompts after
+    /// it; `None` if none is.
     pub(super) fn interrupt(&mut self, in_newest_message: bool) -> Option<usize> {
         // Claude stopped what it did before these prompts, and continues with them.
         let waiting = if in_newest_message && self.awaits_answer { self.queued_in } else { 0 };

@@ -26,7 +26,7 @@ pub struct WindowFill {
 }
 
 impl WindowFill {
-    /// The usage of the last main-chain answer. After a compaction, what Claude reports to be left, else
+    /// The usage of the last main-chain answer; after a compaction, the number that Claude reports, or
     /// `None`.
     pub fn last(&self) -> Option<&MessageUsage> {
         self.last.as_ref()

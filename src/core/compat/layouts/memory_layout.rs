@@ -115,7 +115,7 @@ impl MemoryLayout<'_> {
         Ok(FileEdit::Replace(path, memory::context(&old, now, ended, notes)))
     }
 
-    /// The copy that the marker names; the marker of a copy that is gone is to be removed.
+    /// The copy that the marker names, and the edits that remove the marker of a copy that is gone.
     pub fn pending(&self) -> (Option<PathBuf>, FileEdits) {
         let marker = self.own(MARKER);
         let there = self.files.is_inside(self.project, DIR)

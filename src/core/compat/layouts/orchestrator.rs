@@ -71,12 +71,10 @@ pub fn signal(of: &Material, before: &StateBefore) -> String {
     serde_json::to_string_pretty(&value).map(|text| text + "\n").unwrap_or_default()
 }
 
-/// `state.yaml` for a saved handoff, and what its signal must remember. Everything else in the file stays,
-/// also a task that somebody else wrote. `before` is what the signal of an earlier handoff remembers that is
-/// not consumed yet.
+/// `state.yaml` for a saved handoff, and the data for its signal. The rest of the file stays, even a task
+/// that another program wrote. `before` is the data of an earlier handoff's signal that is not consumed yet.
 ///
 /// # Errors
-///
 /// If the old file has a form that cannot be changed line by line.
 pub fn state(
     of: &Material,

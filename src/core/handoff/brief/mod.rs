@@ -13,7 +13,7 @@ mod record_sections;
 mod render_brief;
 mod request_sections;
 mod section_lengths;
-mod taken_up;
+mod shared_words;
 mod truncation;
 
 pub use brief_files::BriefFiles;

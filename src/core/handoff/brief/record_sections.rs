@@ -1,11 +1,10 @@
-//! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
-//! tree.
+//! The record in a brief: Claude's last words, the next steps, work in hand, and the state of the work tree.
 
 use super::brief_files::{
     AGREED_FILE, ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE,
 };
 use super::section_lengths::BriefPart;
-use super::taken_up::{TakenUp, has_any};
+use super::shared_words::{SharedWordTable, has_any};
 use super::truncation::{Passage, TextCut};
 use std::collections::{HashMap, HashSet};
 
@@ -35,93 +34,40 @@ use crate::core::text::safe_text::{cut_chars, cut_words, safe, safe_line, units}
 
 /// The longest line, in characters.
 const RECORD_LINE_MAX: usize = 400;
-/// How many to-dos are told first, and how many more where there is room.
+/// The most to-dos that are listed first, and the most in all.
 const TASKS: [usize; 2] = [12, 40];
-/// How many files are told that were written, and that were read; of those more where there is room.
+/// The most files written, and files read, that are listed first.
 const FILES: [usize; 2] = [20, 5];
-const FILES_READ: usize = 12;
-/// How many tool calls are told, of a turn that was not over.
+/// The most tool calls that are listed of an unfinished turn.
 const STEPS: usize = 6;
-/// Of how many commands it is told what they printed, and how much in all, in UTF-16 units.
-const PRINTED: usize = 16;
-const PRINTED_UNITS: usize = 8000;
-/// How much is told of a command above what it printed, in characters.
-const STEP_CHARS: usize = 140;
-/// How many things are told that ran in the background and have ended.
-const ENDED: usize = 4;
-/// How many checks are told.
-const CHECKS: usize = 6;
-/// How many of them are told first that passed before the last edits.
-const OLD_CHECKS: usize = 2;
-/// So many of Claude's earlier texts are told though they are short.
+/// Short texts of Claude's that rank before the others.
 const SAID: usize = 4;
-/// How much is told of an earlier answer, in characters.
+/// The length of an earlier answer, in characters.
 const ANSWER_CHARS: usize = 260;
-/// How much is told of what the person said to an answer, in characters.
+/// The length of a person's reply to an answer, in characters.
 const REPLIED: usize = 80;
-/// No two answers have so much of their beginnings in common by chance, in characters.
-const BEGINNING: usize = 200;
-/// So many of the newest prompts stand above in any case.
-const ABOVE: usize = 6;
-/// How much names a prompt that stands above, in characters.
+/// The length of a prompt that `Request` quotes, in characters.
 const NAMED: usize = 24;
-/// What marks that something is left out of it, in characters.
-const MARK_CHARS: usize = 8;
-/// How much is told of the prompt that it answers, in characters.
-const ANSWERED: usize = 60;
-/// How much is told of an answer where there is room, and where there is more, in characters.
-const ANSWER_LONG: [usize; 2] = [1000, 4200];
-/// An old answer that is no wider and has no number comes after all others: "It is behind `legacy_list`.", in
-/// columns.
-const SAYS_DONE: usize = 80;
-/// How much is told of a question that has no answer, in characters.
-const QUESTION: usize = 300;
-/// How many answers of one form come before all others.
-const OF_ONE_FORM: usize = 2;
-/// Where a text stands that no file of the record has whole.
+/// The place of a text that no file of the record has in full.
 const TRANSCRIPT: &str = "the transcript";
-/// How many errors are told.
-const ERRORS: usize = 6;
-/// How many files outside of the work tree are told.
-const OUTSIDE: usize = 6;
-/// How many changed paths are told.
-const CHANGED: usize = 15;
-/// How many of Claude's newest reasons come first.
-const REASONS: usize = 6;
-/// How much is told of what Claude said later about a promise, in characters.
-const LATER: usize = 160;
-/// How much of the beginning of Claude's last words is kept, in UTF-16 units: conclusions stand there as
-/// often as at the end.
+/// The most of the beginning of Claude's last words, in UTF-16 units: conclusions are there as often as at
+/// the end.
 const HEAD: usize = 600;
-/// How much is told of a report of a sub-agent's before the newest one, in characters.
+/// The length of a sub-agent's report before the newest one, in characters: one of the first [`REPORTS`], and
+/// one of the next [`MORE_REPORTS`].
 const REPORT: [usize; 2] = [320, 160];
-/// The same where there is room.
-const REPORT_LONG: usize = 3600;
-/// How many reports before the newest one are told with the first of these.
+/// Reports before the newest one that are listed first.
 const REPORTS: usize = 4;
-/// How many of those before stand with them.
+/// Reports before those that are listed with less of each.
 const MORE_REPORTS: usize = 7;
-/// How the lines begin of files that were written.
-const WRITTEN: &str = "files written, newest first";
-const MORE_WRITTEN: &str = "more files written";
-/// How the lines begin of files that were written and that git knows no change in.
-const SETTLED: &str = "written, and git shows no change (committed, taken back or ignored)";
-const MORE_SETTLED: &str = "more files unchanged in git";
-/// How the lines begin of files that were written and are not there any more.
-const GONE: &str = "gone since you wrote them (moved or deleted)";
-const MORE_GONE: &str = "more files gone";
-/// How many things are told that still ran, the newest.
-const RUNNING: usize = 12;
-/// How the line begins of calls that only looked.
-const LOOKED: &str = "searched last";
-/// How many of them are told, and how much of each, in characters.
-const LOOKS: usize = 6;
-const LOOK_CHARS: usize = 100;
-/// How many files are told that were written, where there is room.
-const FILES_IN_ALL: usize = 60;
 
 /// The sections of the record.
-pub(super) fn parts(of: &Capture, words: &Words, taken: &TakenUp, places: &BriefFiles) -> Vec<BriefPart> {
+pub(super) fn parts(
+    of: &Capture,
+    words: &Words,
+    shared: &SharedWordTable,
+    places: &BriefFiles,
+) -> Vec<BriefPart> {
     let groups = step_groups(of);
     vec![
         last_words(of, words),
@@ -132,15 +78,16 @@ pub(super) fn parts(of: &Capture, words: &Words, taken: &TakenUp, places: &Brief
         own_words(of),
         summary_before(of),
         report(of),
-        list("Work in hand", [1000, 2600], &in_hand(of, taken, places, &groups), &longer(of, &groups)),
+        list("Work in hand", [1000, 2600], &in_hand(of, shared, places, &groups), &longer(of, &groups)),
         list("Record (data)", [500, 1400], &record(of, places, &groups), &HashMap::new()),
-        said_before(of, words, taken),
+        said_before(of, words, shared),
         printed(of),
         further_back(of, places, &groups),
     ]
 }
 
-/// A part of lines, with its floor and its ideal, and what some of them are where there is room.
+/// A part with lines, with its floor and its ideal. `longer` has longer forms of some lines, for when there
+/// is room.
 fn list(
     title: &'static str,
     [floor, ideal]: [usize; 2],
@@ -156,8 +103,23 @@ fn list(
     BriefPart { title, floor, ideal, passage }
 }
 
-/// Lines of the work in hand, and what they are where there is room.
+/// A part with one text, with its floor and its ideal; `whole_in` names the file that has all of it.
+fn text_part(
+    title: &'static str,
+    [floor, ideal]: [usize; 2],
+    above: String,
+    text: String,
+    cut: TextCut,
+    whole_in: &'static str,
+) -> BriefPart {
+    let passage = Passage::Text { above, text, cut, whole_in, below: String::new() };
+    BriefPart { title, floor, ideal, passage }
+}
+
+/// Lines of the work in hand that have a longer form, with that form.
 fn longer(of: &Capture, groups: &[StepGroup<'_>]) -> HashMap<String, String> {
+    /// The length of either where there is room, in characters.
+    const REPORT_LONG: usize = 3600;
     let reports = (0..).zip(of.reports.here.iter().rev().skip(1).take(REPORTS + MORE_REPORTS));
     let reports = reports.map(|(at, one)| {
         let cap = REPORT[usize::from(at >= REPORTS)];
@@ -202,22 +164,17 @@ fn last_words(of: &Capture, words: &Words) -> BriefPart {
     }
 }
 
-/// The plan that the person approved. Once they have set other work, it has what room is left.
+/// The plan that the person approved. Once they have set other work, it gets only the room that is left.
 fn plan(of: &Capture) -> BriefPart {
     let none = PlanInHand::default();
     let plan = of.plans.approved.as_ref().unwrap_or(&none);
-    let (floor, ideal) = if plan.is_current { (2200, 3000) } else { (0, 300) };
-    let passage = Passage::Text {
-        above: match plan.is_current && !plan.said_since {
-            true => String::new(),
-            false => "The person has said more since: see \"Request\".\n".to_owned(),
-        },
-        text: safe(&plan.text).trim().to_owned(),
-        cut: TextCut::Beginning,
-        whole_in: PLAN_FILE,
-        below: String::new(),
+    let room = if plan.is_current { [2200, 3000] } else { [0, 300] };
+    let above = match plan.is_current && !plan.said_since {
+        true => String::new(),
+        false => "The person has said more since: see \"Request\".\n".to_owned(),
     };
-    BriefPart { title: "Your plan, which the person approved", floor, ideal, passage }
+    let text = safe(&plan.text).trim().to_owned();
+    text_part("Your plan, which the person approved", room, above, text, TextCut::Beginning, PLAN_FILE)
 }
 
 /// The plan that the person is asked to approve.
@@ -228,62 +185,63 @@ fn open_plan(of: &Capture, places: &BriefFiles) -> BriefPart {
         Some(file) => format!("Your own file of it: {}\n", places.show(file)),
         None => String::new(),
     };
-    let passage = Passage::Text {
-        above,
-        text: safe(&plan.text).trim().to_owned(),
-        cut: TextCut::Beginning,
-        whole_in: OPEN_PLAN_FILE,
-        below: String::new(),
-    };
-    BriefPart { title: "Your plan, not approved yet", floor: 2200, ideal: 3000, passage }
+    let text = safe(&plan.text).trim().to_owned();
+    text_part("Your plan, not approved yet", [2200, 3000], above, text, TextCut::Beginning, OPEN_PLAN_FILE)
 }
 
-/// What Claude had said at length and the person answered in a few words, as "ok do it".
+/// Long answers of Claude's to which the person replied in a few words, such as "ok do it".
 fn agreed(of: &Capture) -> BriefPart {
     let said = |one: &AgreedAnswer| {
         let reply = cut_chars(&safe_line(&one.reply), REPLIED);
         format!("[to this the person said \"{reply}\"]\n{}", safe(&one.text).trim())
     };
-    let passage = Passage::Text {
-        above: String::new(),
-        text: of.answers.agreed.iter().map(said).collect::<Vec<_>>().join("\n\n"),
-        cut: TextCut::Lines,
-        whole_in: AGREED_FILE,
-        below: String::new(),
-    };
-    let title = "Your answers that the person replied to in a few words";
-    BriefPart { title, floor: 900, ideal: 2600, passage }
+    let text = of.answers.agreed.iter().map(said).collect::<Vec<_>>().join("\n\n");
+    text_part(
+        "Your answers that the person replied to in a few words",
+        [900, 2600],
+        String::new(),
+        text,
+        TextCut::Lines,
+        AGREED_FILE,
+    )
 }
 
-/// Claude's own summary, where no line of the transcript has what it is about.
+/// Claude's own summary of a conversation whose transcript does not exist.
 fn summary_before(of: &Capture) -> BriefPart {
-    let passage = Passage::Text {
-        above: String::new(),
-        text: safe(of.summary_before.as_deref().unwrap_or_default()).trim().to_owned(),
-        cut: TextCut::Beginning,
-        whole_in: TRANSCRIPT,
-        below: String::new(),
-    };
-    let title = "Your summary of what was said before this transcript begins (data)";
-    BriefPart { title, floor: 900, ideal: 2600, passage }
+    let text = safe(of.summary_before.as_deref().unwrap_or_default()).trim().to_owned();
+    text_part(
+        "Your summary of what was said before this transcript begins (data)",
+        [900, 2600],
+        String::new(),
+        text,
+        TextCut::Beginning,
+        TRANSCRIPT,
+    )
 }
 
 /// What a sub-agent reported last.
 fn report(of: &Capture) -> BriefPart {
     let none = AgentReport::default();
     let report = of.reports.here.last().unwrap_or(&none);
-    let passage = Passage::Text {
-        above: format!("{}:\n", cut_chars(&origin(report), RECORD_LINE_MAX)),
-        text: safe(&report.text).trim().to_owned(),
-        cut: TextCut::Ends(HEAD),
-        whole_in: REPORTS_FILE,
-        below: String::new(),
-    };
-    BriefPart { title: "What a sub-agent reported last (data)", floor: 400, ideal: 1000, passage }
+    let text = safe(&report.text).trim().to_owned();
+    text_part(
+        "What a sub-agent reported last (data)",
+        [400, 1000],
+        format!("{}:\n", cut_chars(&origin(report), RECORD_LINE_MAX)),
+        text,
+        TextCut::Ends(HEAD),
+        REPORTS_FILE,
+    )
 }
 
-/// What the last commands printed, the newest first, that is more than the line that is told of each.
+/// The output of the last commands, newest first, except output that another line shows.
 fn printed(of: &Capture) -> BriefPart {
+    /// The most commands whose output is quoted.
+    const PRINTED: usize = 16;
+    /// The most output that is quoted in all, in UTF-16 units.
+    const PRINTED_UNITS: usize = 8000;
+    /// The length of the command above its output, in characters.
+    const STEP_CHARS: usize = 140;
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_passed = |about: &str| {
         let is_it = |at: &usize| !about.is_empty() && flat(&of.checks[*at].command) == about;
@@ -293,14 +251,14 @@ fn printed(of: &Capture) -> BriefPart {
         })
     };
     let claudes = of.steps.here.iter().rev().map(|done| &done.step);
-    // What Claude Code writes of a call that the person refused is no output.
+    // Claude Code's own text about a call that the person refused is not output.
     let claudes = claudes.filter(|step| step.outcome != ToolOutcome::Refused);
     let claudes = claudes.map(|step| (step.after, "", &step.about, &step.output));
     let persons = of.shell_commands.iter().rev();
     let persons = persons.map(|ran| (ran.after, "run by the person: ", &ran.command, &ran.output));
     let mut all: Vec<_> = persons.chain(claudes).collect();
     all.sort_by_key(|(after, ..)| std::cmp::Reverse(*after));
-    // Run again, a command says what is so now.
+    // Only the newest run of a command counts.
     let mut known: HashSet<&str> = HashSet::new();
     all.retain(|(.., command, output)| {
         (command.is_empty() || known.insert(command)) && !output.is_empty() && !is_passed(command)
@@ -314,17 +272,18 @@ fn printed(of: &Capture) -> BriefPart {
         room = left.unwrap_or(0);
         left.is_some()
     });
-    let passage = Passage::Text {
-        above: String::new(),
-        text: texts.collect::<Vec<_>>().join("\n\n"),
-        cut: TextCut::Beginning,
-        whole_in: TRANSCRIPT,
-        below: String::new(),
-    };
-    BriefPart { title: "What the last commands printed (data)", floor: 0, ideal: 1500, passage }
+    let text = texts.collect::<Vec<_>>().join("\n\n");
+    text_part(
+        "What the last commands printed (data)",
+        [0, 1500],
+        String::new(),
+        text,
+        TextCut::Beginning,
+        TRANSCRIPT,
+    )
 }
 
-/// Whether Claude ended with a question, and nothing that the person said since is known.
+/// Whether Claude ended with a question that has no answer yet, as far as is known.
 fn is_awaited(of: &Capture, words: &Words) -> bool {
     of.situation.turn_ended
         && !of.answers.replied
@@ -332,33 +291,30 @@ fn is_awaited(of: &Capture, words: &Words) -> bool {
         && asks(&words.last_answer)
 }
 
-/// A question of Claude's that something else than the person followed, as the report of a sub-agent.
+/// Claude's question that was not answered because something else followed it, such as a sub-agent's report.
 fn open_question(of: &Capture) -> Option<&EarlierAnswer> {
     let newest = of.answers.earlier.iter().rev().find(|answer| answer.awaits_reply && asks(&answer.text));
     newest.filter(|_| of.situation.turn_ended && !of.answers.replied && of.situation.queued.is_empty())
 }
 
-/// Words of Claude's, or of a person, that came as a text: `--summary-file`, and files that were written for
-/// the next conversation.
+/// Texts of Claude's or of a person: `--summary-file`, and files written for the next conversation.
 fn own_words(of: &Capture) -> BriefPart {
-    // A note in the form that was asked for stands in the sections that it is about.
+    // The parts of a note in the requested form are in other sections.
     let summary = of.summary.as_deref().filter(|_| of.note.is_none());
     let texts: Vec<String> = [summary, of.own_file.as_deref()]
         .into_iter()
         .flatten()
         .map(|text| safe(text).trim().to_owned())
         .collect();
-    let passage = Passage::Text {
-        above: String::new(),
-        text: texts.join("\n\n"),
-        cut: TextCut::Ends(HEAD),
-        whole_in: DOCUMENT_FILE,
-        below: String::new(),
-    };
-    BriefPart { title: "In your own words", floor: 600, ideal: 2000, passage }
+    let text = texts.join("\n\n");
+    text_part("In your own words", [600, 2000], String::new(), text, TextCut::Ends(HEAD), DOCUMENT_FILE)
 }
 
 fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
+    /// The length of a question without an answer, in characters.
+    const QUESTION: usize = 300;
+    /// The most background work that is listed as still running.
+    const RUNNING: usize = 12;
     let situation = &of.situation;
     let mut next = Vec::new();
     let newest = words.prompts.first().filter(|said| said.number.is_some());
@@ -394,8 +350,8 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
         next.extend(note.next.iter().map(|step| format!("next (in your own words): {step}")));
     }
     let head = of.git.as_ref().and_then(|git| git.head.as_deref());
-    // A path of the project is shown relative to it, as everywhere.
-    // A check that runs on is told with its output.
+    // Paths of the project are relative to it, as everywhere. A check that still runs is listed with its
+    // output.
     let checked = match &situation.operation {
         Operation::Verifying(command) => Some(cut_chars(&safe_line(command), 100)),
         _ => None,
@@ -475,7 +431,14 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
     next
 }
 
-fn in_hand(of: &Capture, taken: &TakenUp, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<String> {
+fn in_hand(
+    of: &Capture,
+    shared: &SharedWordTable,
+    places: &BriefFiles,
+    groups: &[StepGroup<'_>],
+) -> Vec<String> {
+    /// The most background work that is listed as ended.
+    const ENDED: usize = 4;
     let (old, current): (Vec<Task>, Vec<Task>) =
         of.tasks.list.iter().cloned().partition(|task| of.tasks.old.contains(&task_key(task)));
     let to_do = if of.tasks.said_since { "to do (the person has said more since)" } else { "to do" };
@@ -516,7 +479,7 @@ fn in_hand(of: &Capture, taken: &TakenUp, places: &BriefFiles, groups: &[StepGro
                 is_last || of.answers.agreed.iter().any(|other| other.text.contains(&one.text))
             };
             lines.extend(
-                of.answers.promises().filter(|one| !is_told(one)).map(|one| promised(one, of, taken)),
+                of.answers.promises().filter(|one| !is_told(one)).map(|one| promised(one, of, shared)),
             );
         }
     }
@@ -526,7 +489,7 @@ fn in_hand(of: &Capture, taken: &TakenUp, places: &BriefFiles, groups: &[StepGro
     lines.extend(of.detached.iter().rev().map(detached));
     let steps = groups.iter().take(STEPS).filter(|group| !group.newest.looked);
     lines.extend(steps.map(|group| last_step(&group.line, group)));
-    // What may be of use where there is room.
+    // Less useful lines, for when there is room.
     lines.extend(more_tasks);
     let (first, more) = tasks(of, &old, "to do, from before the current request");
     lines.extend(first.into_iter().chain(more));
@@ -539,20 +502,24 @@ fn reported(report: &AgentReport, cap: usize) -> String {
     format!("{} (data): {}", agent_name(report), shorten(&safe_line(&report.text), cap))
 }
 
-/// A promise, and what Claude said later about the same thing: it may be kept.
-fn promised(one: &StatedDecision, of: &Capture, taken: &TakenUp) -> String {
+/// A promise, and Claude's later words about the same thing, which may say that it was kept.
+fn promised(one: &StatedDecision, of: &Capture, shared: &SharedWordTable) -> String {
+    /// The length of what Claude said later about a promise, in characters.
+    const LATER: usize = 160;
     let answers = of.answers.all();
     let later = || {
         let at = answers.iter().position(|answer| answer.text.contains(&one.text))?;
-        let (later, words) = taken.later_answer(at)?;
+        let (later, words) = shared.later_answer(at)?;
         let sentence = sentences(&answers[later].text).find(|sentence| has_any(sentence, &words))?;
         Some(format!(" Later you said: \"{}\"", cut_chars(&safe_line(sentence), LATER)))
     };
     format!("{}{}", stated(one), later().unwrap_or_default())
 }
 
-/// The files that were written and had no room in the first lines of them.
+/// The written files that did not fit on the first lines of files.
 fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
+    /// The most written files of each kind, where there is room.
+    const FILES_IN_ALL: usize = 60;
     let mut lines = Vec::new();
     for (first, more, paths) in written_files(of) {
         let names: Vec<String> = paths.iter().take(FILES_IN_ALL).map(|path| places.show(path)).collect();
@@ -568,9 +535,19 @@ fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     lines
 }
 
-/// The files that tools wrote, newest first, each group with what its lines begin with: those that git shows
-/// as changed or says nothing of, those that it knows no change in, and those that are gone.
+/// The files that tools wrote, newest first, in three groups: those that git reports as changed or knows
+/// nothing about, those without a change in git, and those that no longer exist. Each group has the
+/// beginnings of its lines.
 fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 3] {
+    /// How the lines begin that list written files.
+    const WRITTEN: &str = "files written, newest first";
+    const MORE_WRITTEN: &str = "more files written";
+    /// The same for written files in which git shows no change.
+    const SETTLED: &str = "written, and git shows no change (committed, taken back or ignored)";
+    const MORE_SETTLED: &str = "more files unchanged in git";
+    /// The same for written files that no longer exist.
+    const GONE: &str = "gone since you wrote them (moved or deleted)";
+    const MORE_GONE: &str = "more files gone";
     let is_gone = |path: &&String| of.git.as_ref().is_some_and(|git| git.gone.contains(path));
     let (gone, there): (Vec<&String>, Vec<&String>) = of.files.written.iter().partition(is_gone);
     let settled = |path: &&String| of.git.as_ref().is_some_and(|git| is_settled(git, path));
@@ -578,7 +555,7 @@ fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 3
     [(WRITTEN, MORE_WRITTEN, open), (SETTLED, MORE_SETTLED, settled), (GONE, MORE_GONE, gone)]
 }
 
-/// Whether git shows no change in a file of its work tree.
+/// Whether git reports no change in a file of its work tree.
 fn is_settled(git: &GitState, path: &str) -> bool {
     let Some(top) = git.top.as_deref().filter(|_| !git.unknown) else { return false };
     let Some(inner) = path.strip_prefix(top).and_then(|rest| rest.strip_prefix('/')) else { return false };
@@ -603,10 +580,10 @@ fn detached(one: &DetachedCommand) -> String {
     format!("started by the shell, may still run: `{}`{line}", cut_chars(&safe_line(&one.command), 260))
 }
 
-/// A decision that Claude stated, and what the person said to it.
+/// A decision that Claude stated, with the person's reply.
 fn stated(one: &StatedDecision) -> String {
     match &one.reply {
-        // The reply is never what a long sentence costs.
+        // The reply is never cut to make room for a long sentence.
         Some(reply) => {
             let reply = then_said(&cut_chars(reply, REPLIED));
             format!("you said: {}{reply}", shorten(&safe_line(&one.text), 200))
@@ -623,14 +600,14 @@ struct StepGroup<'a> {
     /// The same with the end of a longer command.
     longer: String,
     form: String,
-    /// How often the newest ended so, one after the other or not.
+    /// How often the newest call ended this way.
     times: usize,
-    /// What the others were called for, newest first, each once.
+    /// The arguments of the other calls, newest first, without duplicates.
     alike: Vec<String>,
 }
 
 impl StepGroup<'_> {
-    /// One of its lines, with how many more there were.
+    /// One of its lines, with the number of further calls.
     fn text(&self, line: &str) -> String {
         let mut text = line.to_owned();
         if self.times > 1 {
@@ -644,7 +621,7 @@ impl StepGroup<'_> {
         text
     }
 
-    /// What the others were called for.
+    /// The arguments of the other calls.
     fn others(&self) -> Option<String> {
         let name = named_call(&self.newest.about);
         let others: Vec<String> = self.alike.iter().filter(|one| **one != name).cloned().collect();
@@ -652,14 +629,16 @@ impl StepGroup<'_> {
     }
 }
 
-/// What a tool was called for, as a name of the call.
+/// The argument of a call, as the call's name.
 fn named_call(about: &str) -> String {
+    /// The length of the name of a call, in characters.
+    const LOOK_CHARS: usize = 100;
     format!("`{}`", cut_chars(&safe_line(about).replace('`', "'"), LOOK_CHARS))
 }
 
-/// The last tool calls that no other line tells, newest first; those that only looked come last.
+/// The last tool calls that no other line mentions, newest first; calls that only read come last.
 fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
-    // Its paths are shown relative to it, as everywhere; a command stays as it was.
+    // Paths of the project are relative to it, as everywhere; a command is left as it was.
     let project = format!("{}/", of.origin.working_dir);
     let mut groups: Vec<StepGroup<'_>> = Vec::new();
     for done in steps_to_tell(of).filter(|done| !is_refusal_told(of, done)) {
@@ -683,7 +662,7 @@ fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
     groups
 }
 
-/// What was done before the last steps, here and in the conversations before, and what agents had reported.
+/// What was done before the last steps, in this conversation and earlier ones, and what agents had reported.
 fn further_back(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> BriefPart {
     let [_, more_read] = read(&of.files.read, places);
     let [_, mut lines] = checks(of);
@@ -704,9 +683,13 @@ fn further_back(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> 
     list("What was done further back (data)", [0, 900], &lines, &HashMap::new())
 }
 
-/// What Claude searched and looked into with commands, newest first, each once: it names files that no other
-/// line tells.
+/// What Claude searched and read with commands, newest first, without duplicates: this names files that no
+/// other line mentions.
 fn looks(of: &Capture) -> Option<String> {
+    /// How the line begins that lists calls which only read.
+    const LOOKED: &str = "searched last";
+    /// The most calls on that line.
+    const LOOKS: usize = 6;
     let mut told: Vec<String> = Vec::new();
     let passed = |done: &&FinishedStep| done.step.looked && done.step.outcome != ToolOutcome::Failed;
     for step in of.steps.here.iter().rev().filter(passed).map(|done| &done.step) {
@@ -718,7 +701,7 @@ fn looks(of: &Capture) -> Option<String> {
     (!told.is_empty()).then(|| listed(LOOKED, &told, told.len()))
 }
 
-/// The tool calls that say something which no other line tells, newest first.
+/// The tool calls with information that no other line has, newest first.
 fn steps_to_tell(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
     let passed_since = |at: usize, failed: &FinishedStep| {
         of.steps.here[at + 1..].iter().any(|done| {
@@ -735,7 +718,7 @@ fn steps_to_tell(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
     steps.filter(move |(at, done)| !done.step.has_own_list() && !is_over(*at, done)).map(|(_, done)| done)
 }
 
-/// Whether the person said why they refused the call: then it stands with their words.
+/// Whether the person said why they refused the call: their words then name it.
 fn is_refusal_told(of: &Capture, done: &FinishedStep) -> bool {
     let call = format!("{REFUSED_CALL}{} {}", done.step.tool, done.step.about);
     let begin: String = call.trim_end().chars().take(REFUSED_CALL.len() + 60).collect();
@@ -747,11 +730,10 @@ fn is_refusal_told(of: &Capture, done: &FinishedStep) -> bool {
     done.step.outcome == ToolOutcome::Refused && (is_question || of.prompts.here.iter().any(is_about))
 }
 
-/// What Claude said before its last words, newest first: what it found out in the turn that was not over,
-/// answers that ended a turn, with the prompt and what the person said to it, and some of what it said in the
-/// middle of the turns before.
-fn said_before(of: &Capture, words: &Words, taken: &TakenUp) -> BriefPart {
-    let mut said = SaidBefore::of(words, taken);
+/// What Claude said before its last words, newest first: findings of the unfinished turn, answers with their
+/// prompts and the person's replies, and texts from the middle of earlier turns.
+fn said_before(of: &Capture, words: &Words, shared: &SharedWordTable) -> BriefPart {
+    let mut said = SaidBefore::of(words, shared);
     let answers: Vec<(String, &EarlierAnswer)> =
         of.answers.all().into_iter().map(|answer| (safe_line(&answer.text), answer)).collect();
     for text in of.answers.findings.iter().rev().map(|text| safe_line(text)) {
@@ -759,11 +741,11 @@ fn said_before(of: &Capture, words: &Words, taken: &TakenUp) -> BriefPart {
     }
     let mut from = 0;
     let recent = of.recent.iter().rev().filter(|said| said.speaker == TranscriptSpeaker::Claude);
-    // The last words stand above; an earlier answer may have been the same.
+    // The last words are in a section of their own, and an earlier answer may equal them.
     let mut recent = recent.map(|said| safe_line(&said.text)).peekable();
     recent.next_if(|text| said.last.contains(&begin_of(without_opening(text))));
     for text in recent {
-        // Of a long one the answer has its beginning and its end.
+        // A long text is in its answer with its beginning and its end.
         let begin = begin_of(&text);
         let is_same = |answer: &(String, &EarlierAnswer)| answer.0.starts_with(&begin);
         if let Some(at) = answers[from..].iter().position(is_same) {
@@ -794,49 +776,50 @@ fn said_before(of: &Capture, words: &Words, taken: &TakenUp) -> BriefPart {
     BriefPart { title: "What you said before, newest first", floor: 0, ideal: 1800, passage }
 }
 
-/// Which lines of that part come first where there is no room for all.
+/// The order in which lines of that part are kept when there is not enough room.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SaidRank {
-    /// It has one of the newest reasons, or takes up something that was said before: what was said then is
-    /// not so any more.
+    /// It has one of the newest reasons, or it refers to something older, which it may revoke.
     First,
     Says,
-    /// More texts of the middle of turns without a number.
+    /// Further texts without a number from the middle of turns.
     Behind,
-    /// One more answer of a form that was told, and what says little.
+    /// A further answer of a known form, or one that says little.
     Alike,
 }
 
 /// One of the lines of that part.
 struct SaidLine {
     text: String,
-    /// The same with more of it, for where there is room and where there is more.
+    /// Longer forms: for some room, and for more.
     longer: Option<[String; 2]>,
     rank: SaidRank,
 }
 
 /// The lines of that part.
 struct SaidBefore<'a> {
-    taken: &'a TakenUp,
+    shared: &'a SharedWordTable,
     /// The last words, on one line.
     last: String,
-    /// The newest prompts stand above, whole: here their beginnings say which ones they are.
+    /// The newest prompts, on one line. `Request` quotes them in full, so here their beginnings suffice.
     above: Vec<String>,
-    /// The prompt of the answer above is what the person said to this one.
+    /// The prompt of the previous line's answer, which is the person's reply to this one.
     said_next: &'a str,
-    /// The texts of the middle of a turn that are told, and how many of them only tell what came next.
+    /// Texts from the middle of a turn that have a line, and how many of them only announce the next step.
     texts: Vec<String>,
     plain: usize,
-    /// How often an answer of this form was told.
+    /// The number of answers of each form so far.
     forms: HashMap<String, usize>,
     /// Newest first, as far as that is known.
     lines: Vec<SaidLine>,
 }
 
 impl<'a> SaidBefore<'a> {
-    fn of(words: &Words, taken: &'a TakenUp) -> Self {
+    fn of(words: &Words, shared: &'a SharedWordTable) -> Self {
+        /// The newest prompts that `Request` always quotes.
+        const ABOVE: usize = 6;
         Self {
-            taken,
+            shared,
             last: safe_line(&words.last_answer),
             above: words.prompts.iter().take(ABOVE).map(|said| one_line(&said.prompt.text)).collect(),
             said_next: "",
@@ -847,7 +830,7 @@ impl<'a> SaidBefore<'a> {
         }
     }
 
-    /// Whether another part tells it.
+    /// Whether another part has it.
     fn is_told(&self, text: &str, of: &Capture) -> bool {
         let begin = begin_of(text);
         self.last.contains(text)
@@ -862,8 +845,8 @@ impl<'a> SaidBefore<'a> {
         cut_chars(&line, if is_above { NAMED } else { cap })
     }
 
-    /// A text of the middle of a turn. Those with a number, a path or a name say what was found; short ones
-    /// without say what comes next.
+    /// A text from the middle of a turn. Texts with a number, a path or a name report findings; short ones
+    /// without announce the next step.
     fn midway(&mut self, text: &str, of: &Capture) {
         let text = without_opening(text);
         let is_known = self.texts.iter().any(|known| known == text);
@@ -886,7 +869,7 @@ impl<'a> SaidBefore<'a> {
         self.texts.push(text.to_owned());
     }
 
-    /// A text of the middle of a turn that is over.
+    /// A text from the middle of a finished turn.
     fn found_before(&mut self, text: &str, of: &Capture) {
         let begin = begin_of(text);
         if !self.texts.iter().any(|known| known.starts_with(&begin)) && !self.is_told(text, of) {
@@ -897,7 +880,7 @@ impl<'a> SaidBefore<'a> {
         }
     }
 
-    /// A decision with its reason that no text above has.
+    /// A decision with its reason that no earlier line has.
     fn reason(&mut self, one: &StatedDecision, of: &Capture) {
         let text = safe_line(&one.text);
         let is_here = self.lines.iter().any(|line| line.text.contains(&text));
@@ -910,6 +893,17 @@ impl<'a> SaidBefore<'a> {
 
     /// An answer that ended a turn, the one at the place `at`.
     fn answer(&mut self, at: usize, (text, answer): &(String, &'a EarlierAnswer), of: &Capture) {
+        /// The length of the mark for a text that was cut, in characters.
+        const MARK_CHARS: usize = 8;
+        /// The length of the prompt before its answer, in characters.
+        const ANSWERED: usize = 60;
+        /// The length of an answer where there is room, and where there is more, in characters.
+        const ANSWER_LONG: [usize; 2] = [1000, 4200];
+        /// The width of a short answer, in columns: an old one without a number ("It is behind
+        /// `legacy_list`.") ranks last.
+        const SAYS_DONE: usize = 80;
+        /// After this many answers of one form, others of that form rank last.
+        const OF_ONE_FORM: usize = 2;
         let text = without_opening(text);
         if self.is_told(text, of) {
             return;
@@ -931,7 +925,7 @@ impl<'a> SaidBefore<'a> {
         let says_done = || at >= SAID && text.width() <= SAYS_DONE && !has_number(text);
         let says_little = !is_informative(text) || says_done();
         let rank = match () {
-            () if self.taken.answer_takes_up(at) || has_reason(of, text) => SaidRank::First,
+            () if self.shared.answer_refers_back(at) || has_reason(of, text) => SaidRank::First,
             () if *times > OF_ONE_FORM || says_little && !answer.is_asked_for() => SaidRank::Alike,
             () => SaidRank::Says,
         };
@@ -941,23 +935,27 @@ impl<'a> SaidBefore<'a> {
 
 /// Whether a text has one of the newest reasons that Claude gave.
 fn has_reason(of: &Capture, text: &str) -> bool {
+    /// The newest reasons of Claude's, which rank first.
+    const REASONS: usize = 6;
     let mut newest = of.answers.stated.iter().rev().filter(|one| !one.is_promise).take(REASONS);
     newest.any(|one| text.contains(&safe_line(&one.text)))
 }
 
-/// What the person said to a decision in a text: it may refute it.
+/// The person's reply to a decision in this text, which it may reject.
 fn refuted<'a>(of: &'a Capture, text: &str) -> Option<&'a str> {
     let is_in_it = |one: &&StatedDecision| one.reply.is_some() && text.contains(&safe_line(&one.text));
     of.answers.stated.iter().rev().find(is_in_it)?.reply.as_deref()
 }
 
-/// Whether a text has a digit outside of the names that stand in back-ticks.
+/// Whether a text has a digit outside of names in back-ticks.
 fn has_number(text: &str) -> bool {
     text.split('`').step_by(2).any(|part| part.contains(|c: char| c.is_numeric()))
 }
 
-/// The beginning of a text, which no other has by chance.
+/// The beginning of a text, long enough to identify it.
 fn begin_of(text: &str) -> String {
+    /// Two answers that share this many first characters are the same.
+    const BEGINNING: usize = 200;
     text.chars().take(BEGINNING).collect()
 }
 
@@ -966,12 +964,12 @@ fn one_line(prompt: &str) -> String {
     safe_line(cut_words(prompt, 4 * REPLY_CAP))
 }
 
-/// What the person said to something that Claude said.
+/// The person's reply to something that Claude said.
 fn then_said(reply: &str) -> String {
     format!(" Then the person said: \"{}\"", cut_chars(&safe_line(reply), REPLY_CAP))
 }
 
-/// The open to-dos: those that are told first, and more where there is room.
+/// The open to-dos: those that are listed first, and further ones for when there is room.
 fn tasks(of: &Capture, all: &[Task], what: &str) -> (Vec<String>, Vec<String>) {
     let is_open = |id: &&String| {
         of.tasks.list.iter().any(|task| task.id == **id && task.status != TaskStatus::Completed)
@@ -997,8 +995,8 @@ fn tasks(of: &Capture, all: &[Task], what: &str) -> (Vec<String>, Vec<String>) {
     (lines, more)
 }
 
-/// The newest check that passed after the one at this place had failed and files were edited, where it names
-/// a path that all of the failures are in.
+/// The newest check that passed after this one had failed and files were edited, and that covers it: it names
+/// a path that contains all of its failures.
 fn passed_since(checks: &[Check], at: usize) -> Option<&Check> {
     let failed = &checks[at];
     let failing: Vec<&String> =
@@ -1013,14 +1011,18 @@ fn passed_since(checks: &[Check], at: usize) -> Option<&Check> {
     checks[at + 1..].iter().rev().find(passed).filter(|_| is_failed)
 }
 
-/// Checks by their own output, the newest first; the failed ones before the others. Of those that passed
-/// before the last edits all but the newest are for where there is room.
+/// Checks, judged by their own output: failed ones first, each newest first. The second list has old checks
+/// that passed before the last edits, for when there is room.
 fn checks(of: &Capture) -> [Vec<String>; 2] {
+    /// The most checks.
+    const CHECKS: usize = 6;
+    /// The most checks among the first lines that passed before the last edits.
+    const OLD_CHECKS: usize = 2;
     let is_first = |at: &usize| {
         of.checks[*at].verdict.outcome == CheckOutcome::Failed && passed_since(&of.checks, *at).is_none()
     };
     let (failed, others): (Vec<usize>, Vec<usize>) = (0..of.checks.len()).rev().partition(is_first);
-    // Of those of one form that passed, the newest says it for all.
+    // The newest of several passed checks of one form represents them all.
     let mut told: Vec<(String, String, usize, bool)> = Vec::new();
     for at in failed.into_iter().chain(others) {
         let one = &of.checks[at];
@@ -1082,8 +1084,10 @@ fn written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     lines
 }
 
-/// Files that were read: the newest, and more of them for where there is room.
+/// Files that were read: the newest, and further ones for when there is room.
 fn read(files: &[FileRead], places: &BriefFiles) -> [Option<String>; 2] {
+    /// The most files read that are listed in all.
+    const FILES_READ: usize = 12;
     let range =
         |(from, to): &(u64, u64)| if *to == u64::MAX { format!("{from}-") } else { format!("{from}-{to}") };
     let show = |file: &FileRead| {
@@ -1105,7 +1109,7 @@ fn listed(what: &str, shown: &[String], all: usize) -> String {
     if told < all { format!("{line} and {} more", all - told) } else { line }
 }
 
-/// How many of the names fit on a line. It is cut at RECORD_LINE_MAX characters: better a whole name less.
+/// How many names fit on a line of at most RECORD_LINE_MAX characters, so that no name is cut.
 fn fitting(what: &str, names: &[String]) -> usize {
     let mut width = what.chars().count() + 2;
     let mut told = 0;
@@ -1121,6 +1125,8 @@ fn fitting(what: &str, names: &[String]) -> usize {
 }
 
 fn record(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<String> {
+    /// The most changed paths.
+    const CHANGED: usize = 15;
     let mut lines = Vec::new();
     if let Some(dir) = &of.situation.moved_to {
         lines.push(format!("it worked in {dir}; this one begins in {}", of.origin.working_dir));
@@ -1166,8 +1172,10 @@ fn record(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<St
     lines
 }
 
-/// Files that were written where git was not asked: in another work tree, its state is not this one's.
+/// Written files outside of the directory whose git status was read: their state is unknown.
 fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> {
+    /// The most files outside of the work tree.
+    const OUTSIDE: usize = 6;
     let asked = git.dir.as_deref().unwrap_or(&of.origin.working_dir);
     let is_outside = |path: &&String| {
         let is_below = path.strip_prefix(asked).is_some_and(|rest| rest.starts_with('/'));
@@ -1181,10 +1189,12 @@ fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> 
     })
 }
 
-/// What failed, newest first, each once.
+/// Failures, newest first, without duplicates.
 fn errors(of: &Capture, groups: &[StepGroup<'_>]) -> Vec<String> {
+    /// The most errors.
+    const ERRORS: usize = 6;
     let mut told: Vec<(String, usize)> = Vec::new();
-    // A call that failed may have passed since, and the last ones are told as steps.
+    // Not if the call has passed since, or if it is one of the last steps, which have lines of their own.
     let is_told = |error: &ToolError| {
         let is_same = |step: &ToolStep| {
             step.outcome == ToolOutcome::Failed && (&step.tool, &step.about) == (&error.tool, &error.about)

@@ -1,10 +1,9 @@
-//! What the person wants: the current request and what was said about it since, then everything before,
-//! newest first.
+//! What the person wants: the current request and prompts since, then all earlier ones, newest first.
 
 use std::collections::HashSet;
 
 use super::section_lengths::BriefPart;
-use super::taken_up::TakenUp;
+use super::shared_words::SharedWordTable;
 use super::truncation::{Passage, Quote};
 use crate::core::claude::prompts::PromptKind;
 use crate::core::handoff::capture::Capture;
@@ -14,26 +13,31 @@ use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, call_of,
 use crate::core::text::safe_text::{cut_chars, safe_line};
 use crate::core::time::WallTime;
 
-/// This part of the room for the request is for what was said since it was set, however long it is.
+/// One part in this many of the request's room is reserved for prompts since the request, however long it is.
 const SINCE: usize = 3;
-/// So many of the newest and of the oldest prompts come before the shortest of the others.
+/// The newest and the oldest prompts that rank before the shortest of the others.
 const ENDS: usize = 6;
-/// How much is shown of a question, and of one of its options, in characters.
+/// The length of a question, and of one of its options, in characters.
 const ASKED: [usize; 2] = [240, 80];
-/// What was said so long ago has its time of day, in milliseconds.
+/// A prompt older than this is shown with its time of day, in ms.
 const JUST_NOW_MS: u64 = 30 * 60 * 1000;
-/// How many options of a question are shown.
+/// The most options of a question.
 const OPTIONS: usize = 8;
 
 /// The sections of the person's words.
-pub(super) fn parts(capture: &Capture, words: &Words, taken: &TakenUp, request: usize) -> Vec<BriefPart> {
+pub(super) fn parts(
+    capture: &Capture,
+    words: &Words,
+    shared: &SharedWordTable,
+    request: usize,
+) -> Vec<BriefPart> {
     let all = &words.prompts;
     let asked_again = asked_again(all);
     let start = words.request_start();
-    // The newest words, back to the request that they are about; where there is no room for all of them, the
-    // oldest of those between count as earlier.
+    // The newest prompts, back to the request that they are about. If they do not all fit, the oldest of
+    // those in between count as earlier prompts.
     let show =
-        |at: usize| Quote { shared: taken.prompt(at).clone(), ..quote(&all[at], at == 0, capture, words) };
+        |at: usize| Quote { shared: shared.prompt(at).clone(), ..quote(&all[at], at == 0, capture, words) };
     let last = (start < all.len()).then(|| Quote { sets_work: true, ..show(start) });
     let whole = last.as_ref().map_or(0, Quote::whole);
     let mut room = request.saturating_sub(whole).max(request / SINCE);
@@ -52,7 +56,7 @@ pub(super) fn parts(capture: &Capture, words: &Words, taken: &TakenUp, request: 
     group.extend(asked_again);
     quotes.extend(last);
     let mut order: Vec<usize> = (0..quotes.len()).collect();
-    // The newest, then the one that set work.
+    // The newest first, then the one that set the work.
     if let Some(last) = order.pop().filter(|last| *last > 0) {
         order.insert(1, last);
     } else if !quotes.is_empty() {
@@ -74,13 +78,12 @@ pub(super) fn parts(capture: &Capture, words: &Words, taken: &TakenUp, request: 
             ideal: request.max(300),
             passage: Passage::Quotes { above, quotes, order, today: today.clone() },
         },
-        earlier(words, taken, &group, today.clone()),
-        before(all, taken, &group, today),
+        earlier(words, shared, &group, today.clone()),
+        before(all, shared, &group, today),
     ]
 }
 
-/// Places of prompts such as "continue" that stand among the newer ones already, word for word, and answer
-/// no question.
+/// The positions of prompts such as "continue" that repeat a newer one word for word and answer no question.
 fn said_again(prompts: &[PersonPrompt]) -> Vec<usize> {
     let mut known: HashSet<&str> = HashSet::new();
     let is_again = |at: &usize| {
@@ -90,7 +93,7 @@ fn said_again(prompts: &[PersonPrompt]) -> Vec<usize> {
     (0..prompts.len()).filter(is_again).collect()
 }
 
-/// Places of answers to questions that Claude asked again: the newer answer counts.
+/// The positions of answers to questions that Claude asked again: the newer answer counts.
 fn asked_again(prompts: &[PersonPrompt]) -> Vec<usize> {
     let mut known: HashSet<&str> = HashSet::new();
     let is_again = |at: &usize| {
@@ -101,7 +104,7 @@ fn asked_again(prompts: &[PersonPrompt]) -> Vec<usize> {
     (0..prompts.len()).filter(is_again).collect()
 }
 
-/// What is to be known of quotes with pasted parts.
+/// A note for quotes with pasted parts.
 fn of_pastes(quotes: &[Quote]) -> &'static str {
     match quotes.iter().any(|quote| has_paste(&quote.text)) {
         true => {
@@ -111,8 +114,8 @@ fn of_pastes(quotes: &[Quote]) -> &'static str {
     }
 }
 
-/// Those of `places` as quotes, and which of them come first.
-fn quotes(places: &[usize], all: &[PersonPrompt], taken: &TakenUp) -> (Vec<Quote>, Vec<usize>) {
+/// The prompts at `places` as quotes, and their order of importance.
+fn quotes(places: &[usize], all: &[PersonPrompt], shared: &SharedWordTable) -> (Vec<Quote>, Vec<usize>) {
     let quote = |at: &usize| {
         let said = &all[*at];
         let mut label = labels(said);
@@ -122,28 +125,28 @@ fn quotes(places: &[usize], all: &[PersonPrompt], taken: &TakenUp) -> (Vec<Quote
             text: said.prompt.text.clone(),
             day: day(said),
             sets_work: false,
-            shared: taken.prompt(*at).clone(),
+            shared: shared.prompt(*at).clone(),
         }
     };
     let order = by_worth(places, all, ENDS).into_iter().filter_map(|at| places.binary_search(&at).ok());
     (places.iter().map(quote).collect(), order.collect())
 }
 
-/// What was said in the conversations before.
-fn before(all: &[PersonPrompt], taken: &TakenUp, group: &[usize], today: String) -> BriefPart {
+/// Prompts of earlier conversations.
+fn before(all: &[PersonPrompt], shared: &SharedWordTable, group: &[usize], today: String) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_none()).collect();
-    let (quotes, order) = quotes(&rest, all, taken);
+    let (quotes, order) = quotes(&rest, all, shared);
     let title = "Requests from earlier conversations (standing rules still apply)";
     let above = format!("Newest first.\n{}", of_pastes(&quotes));
     BriefPart { title, floor: 400, ideal: 1000, passage: Passage::Quotes { above, quotes, order, today } }
 }
 
-fn earlier(words: &Words, taken: &TakenUp, group: &[usize], today: String) -> BriefPart {
+fn earlier(words: &Words, shared: &SharedWordTable, group: &[usize], today: String) -> BriefPart {
     let all = &words.prompts;
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
-    let (quotes, order) = quotes(&rest, all, taken);
+    let (quotes, order) = quotes(&rest, all, shared);
     let more = match words.dropped {
         0 => String::new(),
         dropped => format!("; {dropped} more are only in the transcript"),
@@ -175,7 +178,7 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     }));
     let is_last =
         said.prompt.asked.as_deref().is_some_and(|asked| words.last_answer.ends_with(asked.trim_end()));
-    // What Claude says again and again ("Done.") may have been answered before.
+    // A text that Claude repeats ("Done.") may have been answered before.
     match is_last && newest && capture.answers.replied && !words.last_answer.is_empty() {
         true => label.push("after your last words".to_owned()),
         false => label.extend(about(said)),
@@ -187,13 +190,13 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     Quote { label: label.join(", "), text, day: day(said), ..Quote::default() }
 }
 
-/// The time of day of a prompt that is not of the last half hour: "in two hours" counts from there.
+/// The time of day of a prompt that is older than half an hour: "in two hours" counts from then.
 fn said_at(said: &PersonPrompt, capture: &Capture) -> Option<String> {
     let at = said.prompt.at.as_deref().and_then(WallTime::parse)?;
     (at.after(JUST_NOW_MS) <= capture.origin.created_at).then(|| at.hour())
 }
 
-/// What a prompt may answer: a question of Claude's, or options that it listed.
+/// The question or the list of options that a prompt may answer.
 fn about(said: &PersonPrompt) -> Option<String> {
     let is_answer = said.prompt.kind == PromptKind::Answer;
     let asked = said.prompt.asked.as_deref();
@@ -202,7 +205,7 @@ fn about(said: &PersonPrompt) -> Option<String> {
     Some(format!("after your words \"{}\"", question(asked)))
 }
 
-/// What Claude had asked, on one line: the beginning of each option that it listed, else its end.
+/// Claude's question on one line: the beginning of each option if it listed some, otherwise its end.
 fn question(asked: &str) -> String {
     let lines: Vec<&str> = asked.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let options: Vec<&str> = lines.iter().copied().filter(|line| is_option(line)).take(OPTIONS).collect();

@@ -9,54 +9,69 @@ use super::super::pasted_text::{has_paste, own_words, with_short_pastes};
 use super::super::prompt_sentences::{GIST_SENTENCE, ranked_parts, sentences};
 use super::super::repeated_lines::{folded, form};
 use super::brief_files::PROMPTS_FILE;
-use super::taken_up::{SharedWords, has_any, has_digit};
+use super::shared_words::{SharedWords, has_any, has_digit};
 use crate::core::text::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
 
-/// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
+/// The length of the longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
 const FENCE_ROOM: usize = 15;
-/// How near a line's border must be for a cut to fall on it, in UTF-16 units.
+/// The greatest distance of a cut from the end of a line at which it moves there, in UTF-16 units.
 const NEAR: usize = 200;
-/// The longest sentence that is kept for what it prohibits or demands, in UTF-16 units.
+/// The longest prohibition or demand that is kept, in UTF-16 units.
 const SENTENCE: usize = 300;
-/// From this much room on the shortest sentences of a cut prompt are shown as well, in UTF-16 units.
+/// With at least this much room the shortest sentences of a cut prompt are also shown, in UTF-16 units.
 const ROOMY: usize = 1000;
-/// How much of a prompt is searched for such sentences, in bytes.
+/// The most of a prompt that is searched for such sentences, in bytes.
 const SEARCHED: usize = 64 << 10;
-/// Of a longer table the first rows are shown when there is no room for the whole text.
+/// The most rows of a table that is shortened.
 const TABLE_ROWS: usize = 6;
-/// The least that is worth to be kept of each line, in UTF-16 units.
+/// The least that is kept of each line, in UTF-16 units.
 const LEAST_LINE: usize = 100;
-/// A prompt keeps this much when there is too little room for all, in UTF-16 units.
+/// The length of a prompt if not all fit, in UTF-16 units.
 const SHORT: usize = 240;
-/// The same of a prompt that prohibits or demands something, or takes up something older, in UTF-16 units.
+/// The same for a prompt that prohibits or demands something, or that refers to something older, in UTF-16
+/// units.
 const WITH_RULES: usize = 1000;
-/// How much of the beginning of a longer prompt is shown then, in UTF-16 units.
+/// The beginning of a longer prompt in its gist, in UTF-16 units.
 const GIST_HEAD: usize = 80;
-/// What is no longer is shown whole then.
+/// A prompt up to this length is shown in full instead of its gist, in UTF-16 units.
 const GIST_LEAST: usize = 100;
-/// Ranks of a part of a prompt: it takes up something older; it prohibits or demands something; it has a
+/// This many sentences that prohibit or demand something are a list of rules.
+const RULES: usize = 4;
+/// The mark for text that was left out.
+const LEFT_OUT: &str = " [...]";
+/// A quote that needs at most this much more than its gist is shown in full, in UTF-16 units.
+const MORE_OF_IT: usize = 20;
+/// With less room no quote is shown, in UTF-16 units.
+const LEAST_QUOTE: usize = 8;
+/// The shortest sentence that is left out because another quote shows it, in UTF-16 units.
+const DOUBLE: usize = 40;
+/// A sentence of this many quotes is shown in the first of them.
+const MANY: usize = 3;
+/// The mark for a sentence that another quote shows.
+const AS_ELSEWHERE: &str = "[... as in another prompt here]";
+/// Ranks of a part of a prompt: it refers to something older; it prohibits or demands something; it has a
 /// number.
 const TAKES_UP: u8 = 0;
 const DEMANDS: u8 = 1;
 const COUNTS: u8 = 2;
 
-/// One prompt of the person, as it is shown.
+/// One prompt of the person, as the brief shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Quote {
-    /// What is to be known of it, on a line of its own; may be empty.
+    /// Notes about it, on a line of their own; may be empty.
     pub label: String,
     /// The person's words, safe.
     pub text: String,
-    /// The day on which it was said; empty when it is not known.
+    /// The day of the prompt; empty if it is not known.
     pub day: String,
     /// The prompt that set the current work.
     pub sets_work: bool,
-    /// What it has in common with older and newer texts.
+    /// The words that it shares with older and newer texts.
     pub shared: SharedWords,
 }
 
 impl Quote {
-    /// How much a part of it matters, the lowest rank most.
+    /// The rank of a part of it; lower ranks matter more.
     fn rank(&self, part: &str) -> Option<u8> {
         match part {
             _ if has_any(part, &self.shared.of_older) => Some(TAKES_UP),
@@ -65,58 +80,59 @@ impl Quote {
         }
     }
 
-    /// What it takes, in UTF-16 units.
+    /// Its full length, in UTF-16 units.
     pub fn whole(&self) -> usize {
         units(&quoted(&self.label, &self.text))
     }
 
-    /// Whether it is cut where there is too little room for all.
+    /// Whether it is cut if not all fit.
     fn is_long(&self) -> bool {
         self.whole() > SHORT + units(&self.label)
     }
 
-    /// What it takes at least where all are shown, in UTF-16 units.
+    /// Its length if not all fit, in UTF-16 units.
     pub fn least(&self) -> usize {
         self.whole().min(SHORT + units(&self.label))
     }
 }
 
-/// What is kept of a text that is too long.
+/// Which part of a long text is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextCut {
-    /// At most so much of its beginning, in UTF-16 units; the rest of the room is its end's.
+    /// At most this much of its beginning, in UTF-16 units; its end gets the rest of the room.
     Ends(usize),
-    /// Its beginning alone.
+    /// Only its beginning.
     Beginning,
-    /// The beginning of each of its lines, because each may be meant; else as [`TextCut::Beginning`].
+    /// The beginning of each of its lines, because any of them may matter; if that is too long, as
+    /// [`TextCut::Beginning`].
     Lines,
 }
 
-/// What a part says.
+/// The content of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
-    /// Prompts, the most important of them first in `order` (indices), shown in the order of the list.
+    /// Prompts in the order of the list; `order` has their indices by importance.
     Quotes {
-        /// What stands above them.
+        /// The lines before them.
         above: String,
         /// The prompts.
         quotes: Vec<Quote>,
         /// Which come first when there is no room for all.
         order: Vec<usize>,
-        /// The day of the brief: another one is told.
+        /// The day of the brief: other days are shown.
         today: String,
     },
     /// A text in a fence.
     Text {
-        /// What stands above it.
+        /// The lines before it.
         above: String,
         /// The text, safe.
         text: String,
-        /// What of it is kept where there is no room for all.
+        /// Which part is kept if not all fits.
         cut: TextCut,
         /// The file that has it whole.
         whole_in: &'static str,
-        /// What stands below it.
+        /// The lines after it.
         below: String,
     },
     /// A list.
@@ -125,7 +141,7 @@ pub(super) enum Passage {
         lines: Vec<String>,
         /// Which come first when there is no room for all.
         order: Vec<usize>,
-        /// The same lines with more in each, for where there is room, each time with more than before.
+        /// Longer forms of the same lines, each longer than the one before, for when there is room.
         longer: Vec<Vec<String>>,
         /// The file that has more.
         more_in: &'static str,
@@ -134,7 +150,7 @@ pub(super) enum Passage {
     Markdown {
         /// The text, safe.
         text: String,
-        /// The end of a fence matters most.
+        /// The end matters more than the beginning.
         keep_end: bool,
     },
 }
@@ -170,7 +186,7 @@ impl Passage {
         }
     }
 
-    /// As much of it as fits into `room` UTF-16 units; empty when nothing does.
+    /// As much of it as fits into `room` UTF-16 units; empty if nothing does.
     pub fn fit(&self, room: usize) -> String {
         let whole = self.whole();
         if units(&whole) <= room {
@@ -204,8 +220,8 @@ fn quoted(label: &str, text: &str) -> String {
     out
 }
 
-/// A prompt in at most `room` units: what was pasted is cut first; then its beginning and its end are shown,
-/// between them what the person prohibits or demands.
+/// A prompt in at most `room` UTF-16 units. Pastes are cut first; then it shows its beginning and its end,
+/// and prohibitions and demands in between.
 fn shortened(quote: &Quote, room: usize) -> Option<String> {
     let label = if quote.label.is_empty() { 0 } else { units(&quote.label) + 3 };
     let text = &*with_short_pastes(&quote.text, room.saturating_sub(label + 1));
@@ -224,7 +240,7 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
     if rest < 40 {
         return None;
     }
-    // Each line costs two units more, and is counted when it is taken.
+    // Each line costs two more units, and is counted when it is taken.
     let take = |text: &str, budget: usize, from_end: bool| -> String {
         let mut parts: Vec<&str> = Vec::new();
         let mut left = budget;
@@ -279,7 +295,7 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
             kept.push(part);
         }
     }
-    // In their order.
+    // In the order of the text.
     kept.sort_unstable_by_key(|part| part.as_ptr());
     let between: String = kept.into_iter().map(line).collect();
     if !between.is_empty() {
@@ -292,8 +308,8 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
     (units(&text) <= room).then_some(text)
 }
 
-/// Sentences that say something of their own, the shortest first: rules are short in every language, and
-/// what is said in one form again and again is no rule.
+/// The positions of unrepeated sentences, shortest first: rules are short in every language, and a form that
+/// is repeated is not a rule.
 fn short_ones(all: &[&str]) -> Vec<usize> {
     let mut forms: HashMap<String, usize> = HashMap::new();
     all.iter().for_each(|sentence| *forms.entry(form(sentence)).or_default() += 1);
@@ -303,7 +319,7 @@ fn short_ones(all: &[&str]) -> Vec<usize> {
     short
 }
 
-/// Whether a text is made of words: no code, no rule of a table, no heading of one word.
+/// Whether a text consists of words: no code, no line of a table, no heading of one word.
 fn is_prose(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let signs = text
@@ -325,8 +341,7 @@ fn end_at_word(line: &str, room: usize) -> &str {
     cut.find(char::is_whitespace).map_or(cut, |at| cut[at..].trim_start())
 }
 
-/// Prompts in their order, each day but `today` above the first one that was said on it, at most `days`
-/// times.
+/// Prompts in their order. Each day except `today` is shown before its first prompt, at most `days` times.
 fn with_days<'a>(
     above: &str,
     today: &str,
@@ -355,9 +370,10 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
         return String::new();
     };
     let mut fit = QuoteFit::new(quotes, today, left);
-    // First the gist of everybody, the most important first; then as much more as there is room for.
+    // First the gist of each, by importance; then more of each as long as there is room.
     for &at in order {
-        // What was taken up since stands there, too, or neither does.
+        // A short prompt is shown only together with the newer ones that refer to its numbers: they may
+        // revoke it.
         let words = fit.numbers(at);
         if fit.newer(at, &words).into_iter().all(|newer| fit.place(newer) && fit.shows_any(newer, &words)) {
             fit.place(at);
@@ -376,22 +392,22 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
     out.trim_end().to_owned() + "\n"
 }
 
-/// Quotes that there is no room for as a whole.
+/// Fits quotes into less room than they need.
 struct QuoteFit<'a> {
     quotes: &'a [Quote],
     today: &'a str,
-    /// What is shown of each.
+    /// The form in which each is shown.
     shown: Vec<Option<String>>,
-    /// The room that is left, in UTF-16 units, and how much of it gists may take that are longer than others.
+    /// The room that is left, and how much of it longer gists may take, in UTF-16 units.
     left: usize,
     for_rules: usize,
-    /// The days that are told.
+    /// The days that are shown.
     days: Vec<&'a str>,
-    /// Which quote shows a sentence: the others leave it out first. The first one with what many say shows
-    /// it whole.
+    /// Which quote shows a sentence; the others leave it out.
     said: HashMap<String, usize>,
+    /// How many quotes have a sentence: the first of [`MANY`] shows it in full.
     times: HashMap<&'a str, usize>,
-    /// Which quotes take up a word from older ones.
+    /// Which quotes refer to a word of older ones.
     takers: HashMap<&'a str, Vec<usize>>,
 }
 
@@ -418,25 +434,25 @@ impl<'a> QuoteFit<'a> {
         }
     }
 
-    /// The numbers of a short quote that newer ones take up. Of a long one nobody takes up all of it,
-    /// and that a name without a number is taken up is not sure enough to hide what is said of it.
+    /// The numbers of a short quote that newer quotes refer to. A long one is never revoked as a whole, and a
+    /// name without a number is no sure sign.
     fn numbers(&self, at: usize) -> Vec<String> {
         let words = self.quotes[at].shared.of_newer.iter().filter(|_| !self.quotes[at].is_long());
         words.filter(|word| has_digit(word)).cloned().collect()
     }
 
-    /// The newer quotes that have one of these words of the quote at this place.
+    /// The newer quotes that have one of these words of the quote at this position.
     fn newer(&self, at: usize, words: &[String]) -> Vec<usize> {
         let newer = words.iter().filter_map(|word| self.takers.get(word.as_str())).flatten();
         newer.copied().filter(|newer| *newer < at).collect()
     }
 
-    /// Whether what is shown of a quote has one of these words.
+    /// Whether the shown form of a quote has one of these words.
     fn shows_any(&self, at: usize, words: &[String]) -> bool {
         self.shown[at].as_ref().is_some_and(|text| has_any(text, words))
     }
 
-    /// Shows the gist of a quote, if there is room.
+    /// Shows the gist of a quote if there is room. Returns whether the quote is shown.
     fn place(&mut self, at: usize) -> bool {
         if self.shown[at].is_some() || self.left < LEAST_QUOTE {
             return self.shown[at].is_some();
@@ -453,7 +469,7 @@ impl<'a> QuoteFit<'a> {
         };
         let short = SHORT + units(&quote.label);
         let long = short + self.for_rules.min(WITH_RULES - SHORT);
-        // Of a list of rules the ones that no word tells count, too.
+        // In a list of rules, sentences without a word of [`is_standing`] count as well.
         let own = own_words(&quote.text);
         let rules = sentences(cut_bytes(&own, SEARCHED)).filter(|one| is_standing(one)).count();
         let listed = |part: &str| rank(part).or((rules >= RULES).then_some(DEMANDS));
@@ -466,8 +482,8 @@ impl<'a> QuoteFit<'a> {
         true
     }
 
-    /// Shows more of each. The prompt that set the work grows first, and leaves the others a third; nobody's
-    /// paste grows before everybody's own words.
+    /// Shows more of each. The prompt that set the work grows first and leaves a third for the others. Pastes
+    /// grow only after all own words.
     fn grow(&mut self, order: &[usize]) {
         let is_first = |at: &&usize| self.quotes[**at].sets_work;
         let first = order.iter().filter(is_first).chain(order.iter().filter(|at| !is_first(at)));
@@ -494,17 +510,17 @@ impl<'a> QuoteFit<'a> {
     }
 }
 
-/// Whether a longer form of a quote shows what its gist was made for.
+/// Whether a longer form of a quote contains the important parts of its gist.
 fn keeps(quote: &Quote, gist: &str, longer: &str) -> bool {
-    // Where a paste grows, the line that stands for it goes.
+    // A paste that grows replaces the line that stood for it.
     let parts = gist.split(LEFT_OUT).flat_map(|part| part.split("[pasted: ").next()).flat_map(sentences);
     let parts = parts.map(|part| part.trim_start_matches("> ").trim());
     let mut parts = parts.filter(|part| quote.rank(part).is_some_and(|rank| rank < COUNTS));
     parts.all(|part| longer.contains(part))
 }
 
-/// The beginning of a long prompt on one line, and behind it the parts that have a rank, the lowest first, in
-/// at most as many UTF-16 units as `caps` says: the first cap is for parts that only have a number.
+/// The beginning of a long prompt on one line, followed by its parts with a rank, lowest rank first, in at
+/// most as many UTF-16 units as `caps` allows: the first cap is for parts that only have a number.
 fn gist(quote: &Quote, rank: impl Fn(&str) -> Option<u8>, caps: [usize; 2]) -> Option<String> {
     let whole = quoted(&quote.label, &quote.text);
     if units(&whole) <= (GIST_LEAST + units(&quote.label)).min(caps[1]) {
@@ -545,27 +561,12 @@ fn gist(quote: &Quote, rank: impl Fn(&str) -> Option<u8>, caps: [usize; 2]) -> O
         shown.push_str(LEFT_OUT);
     }
     let text = quoted(&quote.label, &shown);
-    // A little more than that is shown whole.
+    // A prompt that is only a little longer is shown in full.
     let text = if units(&whole) <= units(&text) + MORE_OF_IT { whole } else { text };
     (units(&text) <= caps[1]).then_some(text)
 }
 
-/// So many sentences that prohibit or demand something make a list of rules.
-const RULES: usize = 4;
-/// What stands between two parts of a gist.
-const LEFT_OUT: &str = " [...]";
-/// So much more than its gist a quote may take to be shown whole, in UTF-16 units.
-const MORE_OF_IT: usize = 20;
-/// In less room nothing is shown of a quote, in UTF-16 units.
-const LEAST_QUOTE: usize = 8;
-/// The shortest sentence that is left out because another quote shows it, in UTF-16 units.
-const DOUBLE: usize = 40;
-/// What so many quotes say is shown by the first of them.
-const MANY: usize = 3;
-/// What stands for such sentences.
-const AS_ELSEWHERE: &str = "[... as in another prompt here]";
-
-/// The sentences of a text, and of one with a colon what stands before and behind it: "screen 7: it shows".
+/// The sentences of a text; one with a colon counts as two parts: "screen 7: it shows".
 fn clauses(text: &str) -> impl Iterator<Item = &str> {
     sentences(text).flat_map(|sentence| {
         let colon = sentence.find(": ").map_or(0, |at| at + 1);
@@ -574,7 +575,7 @@ fn clauses(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a sentence is left out where another quote shows it: a line of a log is none.
+/// Whether a sentence is left out if another quote shows it; lines of a log are not.
 fn is_double_worthy(sentence: &&str) -> bool {
     units(sentence) >= DOUBLE && is_prose(sentence)
 }
@@ -598,7 +599,7 @@ fn without_doubles<'a>(quote: &'a Quote, at: usize, said: &HashMap<String, usize
     Cow::Owned(Quote { text: lines.join("\n"), ..quote.clone() })
 }
 
-/// Notes the sentences that a quote shows whole.
+/// Notes the sentences that a quote shows in full.
 fn note_sentences(shown: &str, at: usize, said: &mut HashMap<String, usize>) {
     let lines = shown.lines().map(|line| line.strip_prefix("> ").unwrap_or(line));
     let parts = lines.flat_map(|line| line.split("[...]")).map(str::trim);
@@ -611,7 +612,7 @@ fn fit_text([above, text, whole_in, below]: [&str; 4], cut: TextCut, room: usize
     let mark = format!("(shortened; whole in {whole_in})\n");
     let taken = units(above) + units(below) + units(&mark) + 2 * FENCE_ROOM + "text\n".len();
     let Some(room) = room.checked_sub(taken).filter(|room| *room >= 80) else { return String::new() };
-    // Fencing may lengthen nothing but the fence, and shortens long runs of back-ticks.
+    // Fencing lengthens only the fence, and shortens long runs of back-ticks.
     let text = short_tables(text);
     let body = match cut {
         _ if units(&text) <= room => text,
@@ -622,14 +623,13 @@ fn fit_text([above, text, whole_in, below]: [&str; 4], cut: TextCut, room: usize
     format!("{above}{mark}{}{below}", fenced(&body))
 }
 
-/// The beginning of each line of a text, as much of each as there is room for in all, in UTF-16 units; `None`
-/// where that is too little.
+/// The beginning of each line of a text, in at most `room` UTF-16 units together; `None` if that is not
+/// enough.
 fn line_beginnings(text: &str, room: usize) -> Option<String> {
-    const CUT: &str = " [...]";
     let at = |cap: usize| -> String {
         let cut = |line: &str| match units(line) <= cap {
             true => line.to_owned(),
-            false => format!("{}{CUT}", start_at_word(line, cap - CUT.len())),
+            false => format!("{}{LEFT_OUT}", start_at_word(line, cap - LEFT_OUT.len())),
         };
         text.lines().map(cut).collect::<Vec<_>>().join("\n")
     };
@@ -637,7 +637,7 @@ fn line_beginnings(text: &str, room: usize) -> Option<String> {
     caps.take_while(|cap| *cap >= LEAST_LINE).map(at).find(|text| units(text) <= room)
 }
 
-/// The text with the first rows of its long tables.
+/// The text with only the first rows of its long tables.
 fn short_tables(text: &str) -> String {
     let is_row = |line: &&str| line.trim_start().starts_with('|');
     let lines: Vec<&str> = text.lines().collect();
@@ -655,7 +655,7 @@ fn short_tables(text: &str) -> String {
 }
 
 /// The beginning of a text, at most `head` and a third of `room`, and its end, together at most `room` UTF-16
-/// units; the beginning alone where it may have all.
+/// units. If `head` is not smaller than `room`, only the beginning.
 fn ends(text: &str, head: usize, room: usize) -> String {
     const CUT: &str = "\n[...] ";
     let room = room.saturating_sub(CUT.len());
@@ -678,7 +678,7 @@ fn ends(text: &str, head: usize, room: usize) -> String {
     format!("{first}{}{last}", if first.is_empty() { "[...] " } else { CUT })
 }
 
-/// As many of the lines as there is room for, and then as many of them as can be longer.
+/// As many of the lines as fit, then longer forms of them as long as there is room.
 fn fit_lines(
     lines: &[String],
     order: &[usize],
@@ -690,7 +690,7 @@ fn fit_lines(
     let Some(mut left) = room.checked_sub(units(&more(lines.len()))) else { return String::new() };
     let mut taken: Vec<Option<&String>> = vec![None; lines.len()];
     for &at in order {
-        // A long line must not keep a short one out.
+        // A long line must not keep a shorter one out.
         let line = &lines[at];
         let fits = units(line) < left;
         left -= if fits { units(line) + 1 } else { 0 };
@@ -715,7 +715,7 @@ fn fit_lines(
     }
 }
 
-/// Cut at a line where that is near, with the fence closed.
+/// Cuts Markdown at the end of a line if one is near, and closes the fence.
 fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
     const MARK: &str = "[cut]\n";
     if keep_end

@@ -1,9 +1,9 @@
 //! Chooses the next event: mostly one that fits the phase, so that every phase is reached, and sometimes any
 //! other.
 
-use super::super::Agent;
+use super::super::ProgramKind;
 use super::super::event::{
-    AgentStatus, Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, StartSource,
+    Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, SessionsFileStatus, StartSource,
 };
 use super::super::exit_table::tests::ENDS;
 use super::super::handover_question::AskAnswer;
@@ -61,7 +61,7 @@ impl World {
     }
 
     fn fitting(&mut self, dice: Dice) -> Event {
-        let plain = self.sup.policy().agent == Agent::Plain;
+        let plain = self.sup.policy().agent == ProgramKind::Plain;
         match self.sup.phase().clone() {
             Phase::Cold => match dice.what {
                 0..200 => self.start(dice),
@@ -171,7 +171,9 @@ impl World {
             },
             Phase::Stopping { .. } => match dice.what {
                 0..70 => self.end(dice),
-                70..110 => Event::Status { status: AgentStatus::Idle, conversation: None, waiting_for: None },
+                70..110 => {
+                    Event::Status { status: SessionsFileStatus::Idle, conversation: None, waiting_for: None }
+                }
                 110..150 => Event::Tick,
                 150..190 => ctrl_c(),
                 190..205 => stop(dice),
@@ -279,7 +281,7 @@ impl World {
     }
 
     fn start(&mut self, dice: Dice) -> Event {
-        let claude = self.sup.policy().agent == Agent::Claude;
+        let claude = self.sup.policy().agent == ProgramKind::Claude;
         let pending = (claude && dice.with.is_multiple_of(8)).then(|| handoff(0));
         if self.sup.phase() == &Phase::Cold {
             self.known.extend(pending.clone());
@@ -479,10 +481,10 @@ fn a_signal(dice: Dice) -> Signal {
 
 fn a_status(dice: Dice) -> Event {
     let status = match dice.with % 8 {
-        0..4 => AgentStatus::Idle,
-        4..6 => AgentStatus::Busy,
-        6 => AgentStatus::Waiting,
-        _ => AgentStatus::Shell,
+        0..4 => SessionsFileStatus::Idle,
+        4..6 => SessionsFileStatus::Busy,
+        6 => SessionsFileStatus::Waiting,
+        _ => SessionsFileStatus::Shell,
     };
     Event::Status { status, conversation: None, waiting_for: None }
 }

@@ -4,14 +4,14 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::super::action::{Action, DecisionKind, HookAnswer, HookInstruction, RestartBy, Typing};
-use super::super::event::{AgentStatus, Event, HookEvent, HookFacts, KeyClass, PromptOf};
+use super::super::event::{Event, HookEvent, HookFacts, KeyClass, PromptOf, SessionsFileStatus};
 use super::super::handover_question::AskAnswer;
 use super::super::phase::Phase;
 use super::super::phase::{SafePoint, StartKind, StopFor, StopStep};
 use super::super::prompt_delivery::PromptDelivery;
 use super::super::screen_facts::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, word};
-use super::super::{Agent, Policy, RULES, Supervisor};
+use super::super::{Policy, ProgramKind, RULES, Supervisor};
 use super::action_words::ignored;
 use super::limit_laws::LimitLaws;
 use super::prompt_law::Prompts;
@@ -50,7 +50,7 @@ struct Run {
     /// The hook call that was answered with the brief.
     brief: Option<u64>,
     /// The last status in the sessions file.
-    status: Option<AgentStatus>,
+    status: Option<SessionsFileStatus>,
     /// Claude has called a hook; `background`: one of them reported background work.
     hooks: bool,
     background: bool,
@@ -188,7 +188,7 @@ impl World {
             },
             Event::Screen { facts } => self.run.screen = facts.clone(),
             Event::Status { status, .. } => {
-                self.run.waits_for_person = *status == AgentStatus::Waiting;
+                self.run.waits_for_person = *status == SessionsFileStatus::Waiting;
                 self.run.status = Some(*status);
             }
             Event::Ask { answer: AskAnswer::Yes } => self.failed_save = None,
@@ -441,8 +441,8 @@ impl World {
     /// Checks that Claude waits for a prompt when it is ended.
     fn is_at_rest(&self) {
         let run = &self.run;
-        let may_be_missed = run.status == Some(AgentStatus::Busy) && run.hooks && !run.background;
-        let claude = self.sup.policy().agent == Agent::Claude && self.sup.policy().rules >= RULES;
+        let may_be_missed = run.status == Some(SessionsFileStatus::Busy) && run.hooks && !run.background;
+        let claude = self.sup.policy().agent == ProgramKind::Claude && self.sup.policy().rules >= RULES;
         assert!(
             !claude || !may_be_missed || run.screen.shows_idle_prompt(),
             "a turn that no hook has told of is ended: {run:?}"

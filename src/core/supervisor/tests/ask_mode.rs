@@ -17,7 +17,7 @@ impl Session {
         let mut s = Session::idle(asking());
         assert_eq!(s.usage(62), "level.crossed, notice");
         assert_eq!(s.prompt(PromptOf::Person), "tell Ask { percent: 62, snooze: DurationMs(300000) } 2");
-        s.status(AgentStatus::Busy);
+        s.status(SessionsFileStatus::Busy);
         s
     }
 
@@ -117,7 +117,7 @@ fn item_116_a_question_that_nobody_sees_does_not_stand_for_ever() {
     let call =
         HookFacts { asks: Some("question".to_owned()), ..hook(HookEvent::PermissionRequest, &s.current()) };
     s.hook(call);
-    s.status(AgentStatus::Waiting);
+    s.status(SessionsFileStatus::Waiting);
     let words = s.tick();
     assert!(words.starts_with("restart.requested, wait, safe_point.reached"), "{words}");
 }
@@ -142,7 +142,7 @@ fn a_window_that_is_emptier_again_is_nothing_to_ask_about() {
     s.usage(62);
     s.usage(10);
     assert!(!s.prompt(PromptOf::Person).starts_with("tell"));
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     assert_eq!(s.sup.next_deadline(), None);
 }
 

@@ -329,7 +329,7 @@ fn where_nothing_was_said_claude_starts_afresh_without_a_handoff() {
     let mut cleared = Session::busy(claude());
     cleared.call(HookEvent::Stop);
     cleared.session_start(StartSource::Clear, Some(conversation(7)));
-    cleared.status(AgentStatus::Idle);
+    cleared.status(SessionsFileStatus::Idle);
     cleared.after(20_000);
     assert!(cleared.restart(Asker::Person).ends_with(stops), "{:?}", cleared.sup.phase());
 }
@@ -338,7 +338,7 @@ fn where_nothing_was_said_claude_starts_afresh_without_a_handoff() {
 #[test]
 fn before_the_first_hook_a_fresh_claude_is_replaced_without_a_handoff() {
     let mut s = Session::started_with(claude(), true);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.screen(PromptBox::Empty);
     s.after(60_000);
     let words = s.restart(Asker::Person);
@@ -360,7 +360,7 @@ fn whatever_was_said_is_handed_over() {
     resumed.boot(StartSource::Resume);
     // With arguments that resume a conversation, or have a prompt.
     let mut early = Session::started(claude());
-    early.status(AgentStatus::Idle);
+    early.status(SessionsFileStatus::Idle);
     early.screen(PromptBox::Empty);
     let mut asked = Session::silent(claude());
     asked.prompt(PromptOf::Person);
@@ -405,7 +405,7 @@ fn without_a_handoff_at_a_tool_boundary_the_turn_is_ended() {
     s.call(HookEvent::PostToolBatch);
     s.settings();
     assert_eq!(s.lines(), "stop turn 3");
-    assert_eq!(s.status(AgentStatus::Idle), "collect, SIGTERM Child, stop.sent");
+    assert_eq!(s.status(SessionsFileStatus::Idle), "collect, SIGTERM Child, stop.sent");
 }
 
 #[test]
@@ -465,7 +465,7 @@ fn hand_over(s: &mut Session, n: u32) {
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
     s.call(HookEvent::Stop);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.screen(PromptBox::Empty);
 }
 

@@ -36,7 +36,7 @@ fn spoken_and_handed_over() -> Session {
     s.prompt(PromptOf::Ours);
     s.feed(Event::Answered { conversation: conversation(2) });
     s.call(HookEvent::Stop);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.after(20_000);
     s
 }
@@ -79,7 +79,7 @@ fn an_idle_session_goes_back_at_once() {
 fn a_busy_one_only_when_a_person_does_not_want_to_wait() {
     let mut s = spoken_and_handed_over();
     s.prompt(PromptOf::Person);
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     assert_eq!(back(&mut s, false), "busy");
     assert_eq!(s.phase(), "running");
     assert_eq!(back(&mut s, true), "back, restart.requested, hold keys, collect, SIGTERM Child, stop.sent");
@@ -150,7 +150,7 @@ fn it_does_not_under_a_new_id_either() {
     s.end(TERM_CODE);
     s.exec();
     s.session_start(StartSource::Resume, Some(conversation(77)));
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert_eq!(s.current(), conversation(77));
     assert_eq!(s.usage(82), "level.crossed, restart.ignored, notice");
 }
@@ -168,7 +168,7 @@ fn each_time_it_goes_one_further_back() {
     s.prompt(PromptOf::Ours);
     s.feed(Event::Answered { conversation: third.clone() });
     s.call(HookEvent::Stop);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.after(20_000);
     for (n, newer) in [(2, third), (1, conversation(2))] {
         assert!(back(&mut s, false).starts_with("back, "));
@@ -190,7 +190,7 @@ fn a_handoff_that_never_arrived_is_put_aside() {
     s.ctrl_c();
     assert_eq!((s.phase(), s.sup.active_handoff()), ("running", Some(&handoff(1))));
     s.after(20_000);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.after(20_000);
     assert!(back(&mut s, false).starts_with("back, "), "{:?}", s.last);
     s.end(TERM_CODE);

@@ -67,7 +67,7 @@ fn an_enter_needs_all_of_its_reasons() {
             s.feed(Event::Screen { facts: ScreenFacts { dialog, ..facts(PromptBox::Ours) } });
         }),
         ("Claude waits for a person", |s| {
-            s.status(AgentStatus::Waiting);
+            s.status(SessionsFileStatus::Waiting);
             s.screen(PromptBox::Ours);
         }),
         ("a turn runs", |s| {
@@ -243,9 +243,9 @@ fn a_dialog_after_the_paste_keeps_the_keys_again_when_it_is_gone() {
 fn the_sessions_file_knows_of_a_dialog_that_no_rule_knows() {
     let mut s = Session::delivering(claude());
     s.session_start(StartSource::Startup, None);
-    assert_eq!(s.status(AgentStatus::Waiting), "notice, pass keys");
+    assert_eq!(s.status(SessionsFileStatus::Waiting), "notice, pass keys");
     assert_eq!(s.screen(PromptBox::Empty), "", "and nothing is typed into it");
-    assert_eq!(s.status(AgentStatus::Idle), "hold keys, paste brief=true");
+    assert_eq!(s.status(SessionsFileStatus::Idle), "hold keys, paste brief=true");
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn dialogs_are_answered_as_configured_once_each_and_a_permission_never() {
     assert_eq!(s.dialog("trust"), "key for trust, pass keys");
     assert_eq!(s.dialog("trust"), "");
     assert_eq!(s.dialog("update"), "key for update", "another one");
-    assert_eq!(s.status(AgentStatus::Waiting), "");
+    assert_eq!(s.status(SessionsFileStatus::Waiting), "");
     assert_eq!(s.dialog("permission"), "notice");
     assert_eq!(s.dialog("theme"), "notice");
 }

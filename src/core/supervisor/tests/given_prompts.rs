@@ -18,8 +18,8 @@ fn until_the_first_prompt_has_begun_its_turn_a_session_is_starting() {
     // Its hook was lost.
     let mut s = Session::given(claude(), CarryMethod::Typed);
     s.boot(StartSource::Startup);
-    s.status(AgentStatus::Busy);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Busy);
+    s.status(SessionsFileStatus::Idle);
     assert_eq!(state(&s), SessionState::Idle);
 }
 
@@ -43,7 +43,7 @@ fn with_a_prompt_in_its_queue_claude_stays_busy_at_the_end_of_a_turn() {
     let mut s = Session::busy(claude());
     s.feed(queued(1));
     s.call(HookEvent::Stop);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert_eq!(state(&s), SessionState::Busy);
     s.feed(queued(0));
     assert_eq!(state(&s), SessionState::Busy, "its turn has begun");
@@ -52,7 +52,7 @@ fn with_a_prompt_in_its_queue_claude_stays_busy_at_the_end_of_a_turn() {
     let mut s = Session::busy(claude());
     s.feed(queued(1));
     s.call(HookEvent::Stop);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.pass(5_000);
     assert_eq!(state(&s), SessionState::Idle, "Claude does not begin it");
 }

@@ -16,14 +16,14 @@ fn turn(s: &mut Session, over: bool) -> String {
 #[test]
 fn the_transcript_tells_when_a_turn_is_over() {
     let mut s = Session::started(without());
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert!(s.sup.turns_by_transcript(s.now));
     turn(&mut s, false);
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     s.usage(95);
     assert_eq!(s.phase(), "waiting");
     assert_eq!(s.pass(200_000), "", "a turn is never cut where no hook can hold it");
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert_eq!(turn(&mut s, true), "safe_point.reached, hold keys, check settings");
 }
 
@@ -33,7 +33,7 @@ fn the_next_turn_is_not_taken_for_background_work_of_the_last() {
     turn(&mut s, false);
     turn(&mut s, true);
     turn(&mut s, false);
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     s.usage(95);
     assert_eq!(s.pass(600_000), "");
     assert_eq!(s.phase(), "waiting");

@@ -154,10 +154,10 @@ fn an_automatic_request_is_dropped_and_comes_back_at_the_next_stop() {
     s.usage(85);
     assert_eq!(s.ctrl_c(), "restart.cancelled, notice", "the key itself goes through, keys are not kept yet");
     assert_eq!(s.phase(), "running");
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert_eq!(s.pass(60_000), "");
     s.prompt(PromptOf::Person);
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     assert_eq!(s.call(HookEvent::PostToolBatch), "hold 4, let 4 go");
     assert_eq!(
         s.call(HookEvent::Stop),
@@ -194,7 +194,7 @@ fn item_060_ctrl_c_while_it_is_stopped_never_restarts_and_the_handoff_is_named()
         s.call(HookEvent::Stop);
         s.saved(1);
         if !settle {
-            s.status(AgentStatus::Idle);
+            s.status(SessionsFileStatus::Idle);
         }
         assert_eq!(s.ctrl_c(), "");
         if settle {

@@ -121,13 +121,13 @@ fn item_068_a_turn_that_a_broken_connection_ended_costs_no_conversation() {
         ..hook(HookEvent::StopFailure, &conversation(1))
     };
     assert!(s.hook(failed).starts_with("let "));
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.screen(PromptBox::Empty);
     assert_eq!(s.pass(60_000), "hold keys, go on after Error");
     assert_eq!((s.phase(), s.sup.run()), ("running", 1), "nothing is restarted for it");
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Sent);
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     s.usage(85);
     assert!(s.call(HookEvent::Stop).contains("safe_point.reached"));
 }
@@ -171,8 +171,8 @@ fn item_108_the_threshold_and_the_snooze_are_sixty_and_five_minutes_or_as_config
         (1..=100).find(|percent| {
             s.usage(*percent);
             let said = s.prompt(PromptOf::Person);
-            s.status(AgentStatus::Busy);
-            s.status(AgentStatus::Idle);
+            s.status(SessionsFileStatus::Busy);
+            s.status(SessionsFileStatus::Idle);
             said.starts_with(&format!("tell Ask {{ percent: {percent}, "))
         })
     };
@@ -197,7 +197,7 @@ fn item_108_the_threshold_and_the_snooze_are_sixty_and_five_minutes_or_as_config
             _ => None,
         });
         assert!(order.unwrap().contains(label), "{label}");
-        s.status(AgentStatus::Busy);
+        s.status(SessionsFileStatus::Busy);
         s.hook(HookFacts {
             answered: Some(AskAnswer::Snooze),
             ..hook(HookEvent::PostToolBatch, &conversation(1))

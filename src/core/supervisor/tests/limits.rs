@@ -21,7 +21,7 @@ fn limited(policy: Policy) -> Session {
     let mut s = Session::busy(policy);
     fails(&mut s, "rate_limit");
     assert_eq!(limit(&mut s, HOUR, 7), "limit.reached, notice, keep handoffs");
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.screen(PromptBox::Empty);
     s
 }
@@ -129,7 +129,7 @@ fn the_limits_dialog_is_a_persons_who_is_there() {
         s.key(KeyClass::Typed);
         fails(&mut s, "rate_limit");
         limit(&mut s, HOUR, 7);
-        s.status(AgentStatus::Idle);
+        s.status(SessionsFileStatus::Idle);
         s.dialog("limit");
         s
     };
@@ -159,7 +159,7 @@ fn no_hand_over_begins_before_it_is_over() {
     assert_eq!(s.phase(), "waiting");
     assert_eq!(fails(&mut s, "rate_limit"), "let 3 go", "it may be a limit");
     limit(&mut s, HOUR, 7);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.screen(PromptBox::Empty);
     assert_eq!(s.pass(HOUR + 119_000), "");
     assert!(
@@ -225,7 +225,7 @@ fn an_error_is_tried_again_with_growing_pauses_and_not_for_ever() {
     for pause in [60_000, 120_000, 240_000, 480_000, 960_000] {
         let words = fails(&mut s, "server_error");
         assert!(words.ends_with("turn.failed, notice"), "{words}");
-        s.status(AgentStatus::Idle);
+        s.status(SessionsFileStatus::Idle);
         s.screen(PromptBox::Empty);
         assert_eq!(standing(&s), blocked_on("api_error"));
         assert_eq!(s.pass(pause - 1), "");
@@ -235,7 +235,7 @@ fn an_error_is_tried_again_with_growing_pauses_and_not_for_ever() {
     }
     fails(&mut s, "server_error");
     assert!(s.sentences().contains("gave up"));
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.screen(PromptBox::Empty);
     assert_eq!(s.pass(HOUR), "");
     assert_eq!(standing(&s).0, SessionState::Idle);
@@ -247,7 +247,7 @@ fn the_pause_before_a_retry_is_as_configured() {
     policy.config.recovery.retry_pause = DurationMs::from_secs(5);
     let mut s = Session::busy(policy);
     fails(&mut s, "server_error");
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.screen(PromptBox::Empty);
     assert_eq!(s.pass(4_999), "");
     assert_eq!(s.pass(1), "hold keys, go on after Error");
@@ -270,7 +270,7 @@ fn a_turn_that_ends_well_begins_the_count_anew() {
     for _ in 0..20 {
         fails(&mut s, "server_error");
         assert!(s.sentences().contains("retries in 60 s"));
-        s.status(AgentStatus::Idle);
+        s.status(SessionsFileStatus::Idle);
         s.screen(PromptBox::Empty);
         s.pass(60_000);
         s.screen(PromptBox::Ours);
@@ -283,7 +283,7 @@ fn a_turn_that_ends_well_begins_the_count_anew() {
 fn who_is_there_is_left_alone() {
     let mut s = Session::busy(claude());
     fails(&mut s, "server_error");
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.screen(PromptBox::Empty);
     assert_eq!(s.key(KeyClass::Typed), "continue.cancelled");
     assert_eq!(standing(&s).0, SessionState::Idle);
@@ -295,7 +295,7 @@ fn who_is_there_is_left_alone() {
     assert!(
         s.sentences().contains("(the server failed or could not be reached). hopty leaves the retry to you")
     );
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.screen(PromptBox::Empty);
     assert_eq!(standing(&s).0, SessionState::Idle);
     assert_eq!(s.sup.turn_error(), Some("server_error"), "a person sees why nothing goes on");
@@ -315,7 +315,7 @@ fn a_refusal_without_a_reset_is_an_error_like_others() {
     let mut s = Session::busy(claude());
     assert_eq!(fails(&mut s, "rate_limit"), "let 3 go");
     assert_eq!(s.pass(2000), "turn.failed, notice");
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.screen(PromptBox::Empty);
     assert_eq!(s.pass(58_000), "hold keys, go on after Error");
 }
@@ -324,7 +324,7 @@ fn a_refusal_without_a_reset_is_an_error_like_others() {
 fn a_failed_login_is_never_tried_again() {
     let mut s = Session::busy(claude());
     assert!(fails(&mut s, "authentication_failed").ends_with("turn.failed, notice"));
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.screen(PromptBox::Empty);
     assert_eq!(standing(&s), blocked_on("login"));
     assert_eq!(s.pass(24 * HOUR), "");
@@ -346,7 +346,7 @@ fn the_limits_dialog_gets_no_key_while_claude_may_be_asking() {
     };
     let waits = |s: &mut Session, what: &str| {
         let waiting_for = Some(what.to_owned());
-        s.feed(Event::Status { status: AgentStatus::Waiting, conversation: None, waiting_for })
+        s.feed(Event::Status { status: SessionsFileStatus::Waiting, conversation: None, waiting_for })
     };
     let mut s = Session::busy(claude());
     asks(&mut s);
@@ -384,7 +384,7 @@ fn no_prompt_to_continue_is_typed_behind_a_permission_that_nobody_has_given() {
         let asks = Some("permission".to_owned());
         s.hook(HookFacts { asks, agent, ..hook(HookEvent::PermissionRequest, &of) });
         fails(&mut s, "overloaded");
-        s.status(AgentStatus::Idle);
+        s.status(SessionsFileStatus::Idle);
         s.screen(PromptBox::Empty);
         s
     };
@@ -398,7 +398,7 @@ fn no_prompt_to_continue_is_typed_behind_a_permission_that_nobody_has_given() {
     s.prompt(PromptOf::Person);
     s.call(HookEvent::PostToolBatch);
     fails(&mut s, "overloaded");
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert_eq!(s.pass(120_000), "hold keys, go on after Error", "the person has answered");
     let of = s.current();
     s.hook(HookFacts { agent: true, ..hook(HookEvent::PermissionRequest, &of) });

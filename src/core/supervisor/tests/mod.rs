@@ -25,11 +25,11 @@ mod words_before_handover;
 // Each file of scenarios imports these with `super::*`.
 use super::action::{Action, DecisionKind, Reply};
 use super::event::{
-    AgentStatus, Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, StartSource,
+    Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, SessionsFileStatus, StartSource,
 };
 use super::phase::{EndCause, Phase, StartKind};
+use super::reported_state::{SessionState, StateSource};
 use super::screen_facts::{PromptBox, ScreenFacts};
-use super::state::{SessionState, StateSource};
 use super::{Policy, RULES};
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::config::{Config, DurationMs};

@@ -25,7 +25,7 @@ impl Session {
     fn turn_ends(&mut self, percent: u64) -> String {
         self.usage(percent);
         let words = self.call(HookEvent::Stop);
-        self.status(AgentStatus::Idle);
+        self.status(SessionsFileStatus::Idle);
         words
     }
 
@@ -128,7 +128,7 @@ fn a_prompt_that_cannot_be_given_again_runs_and_the_next_one_is_waited_for() {
     let mut s = Session::waiting(talking());
     assert_eq!(s.submits(None), "let 4 go");
     assert_eq!(s.phase(), "waiting");
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     s.after(2000);
     assert_eq!(s.turn_ends(86), "hold 5, restart.waits, let 5 go", "said once");
     assert!(s.submits(Some(CarryMethod::Typed)).contains("safe_point.reached"));
@@ -170,7 +170,7 @@ fn not_yet_keeps_every_level_from_handing_over_for_a_while() {
     assert_eq!(words, "restart.cancelled, notice, keep Snooze");
     assert_eq!(s.next(), HandoverWhen::Snoozed);
     assert_eq!(s.submits(Some(CarryMethod::Typed)), "let 4 go", "it runs where it was typed");
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     assert_eq!(s.turn_ends(93), "hold 5, let 5 go");
     assert_eq!(s.phase(), "running");
     s.after(2000);
@@ -220,7 +220,7 @@ fn after_a_failed_save_prompts_are_left_alone_for_a_while() {
     s.after(1000);
     for n in [5, 7, 9] {
         assert_eq!(s.submits(Some(CarryMethod::Typed)), format!("let {n} go"));
-        s.status(AgentStatus::Busy);
+        s.status(SessionsFileStatus::Busy);
         s.after(2000);
         assert_eq!(s.turn_ends(84), format!("hold {0}, let {0} go", n + 1));
         let next = s.sup.next_handover(s.now).unwrap();
@@ -234,7 +234,7 @@ fn after_a_failed_save_prompts_are_left_alone_for_a_while() {
     s.after(2000);
     assert_eq!(s.next(), HandoverWhen::NextTurn, "the pause is over");
     s.submits(Some(CarryMethod::Typed));
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     s.after(2000);
     assert!(s.turn_ends(84).contains("restart.requested"), "{}", s.words());
     s.after(2000);
@@ -290,7 +290,7 @@ fn a_claude_that_was_never_told_to_drop_the_prompt_keeps_it() {
             s.lines();
         }
         assert_eq!(s.hook_gone(), "drop prompt, release keys");
-        s.status(AgentStatus::Busy);
+        s.status(SessionsFileStatus::Busy);
         assert_eq!((s.phase(), s.pass(3_600_000)), ("waiting", String::new()), "it runs where it was typed");
     }
 }
@@ -365,7 +365,7 @@ fn what_comes_next_is_said() {
     assert_eq!(s.next(), HandoverWhen::Level);
     assert_eq!(s.sup.next_handover(s.now).unwrap().why, "none before 80 % (context 0 %)");
     s.prompt(PromptOf::Person);
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     s.usage(84);
     assert_eq!(s.next(), HandoverWhen::Turn);
     assert_eq!(s.sup.next_handover(s.now).unwrap().why, "context 84 %, level handoff 80 %");
@@ -375,7 +375,7 @@ fn what_comes_next_is_said() {
     assert_eq!(s.next(), HandoverWhen::Now);
     s.ctrl_c();
     assert_eq!(s.next(), HandoverWhen::Turn);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.pass(60_000);
     assert_eq!(s.next(), HandoverWhen::NextTurn, "no turn runs");
     let mut manual = talking();

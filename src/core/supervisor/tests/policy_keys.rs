@@ -67,7 +67,7 @@ fn the_end_of_a_turn_is_waited_for_as_long_as_turn_wait() {
 #[test]
 fn work_in_the_background_is_waited_for_as_long_as_work_wait() {
     let mut s = Session::idle(with(|c| c.restart.work_wait = span(9_000)));
-    s.status(AgentStatus::Shell);
+    s.status(SessionsFileStatus::Shell);
     s.restart(Asker::Person);
     assert_eq!(s.pass(8_999), "");
     assert!(s.pass(1).starts_with("safe_point.reached"), "{}", s.words());

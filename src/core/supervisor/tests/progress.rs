@@ -22,7 +22,7 @@ fn next_run(s: &mut Session) {
     s.boot(StartSource::Startup);
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     s.usage(10);
     assert_eq!(s.phase(), "running");
 }
@@ -54,7 +54,7 @@ fn two_handoffs_with_nothing_between_them_are_enough() {
 #[test]
 fn a_persons_wish_or_prompt_sets_it_going_again() {
     let mut s = stuck();
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.restart(Asker::Person);
     assert_eq!(s.phase(), "saving");
     assert!(s.feed(Event::Saved { handoff: handoff(3), mark: Some(MARK) }).contains("handoff.claimed"));

@@ -50,7 +50,7 @@ fn a_draft_postpones_a_full_context_too_but_not_a_tool_boundary() {
     s.screen(PromptBox::Draft);
     s.usage(95);
     assert_eq!(s.call(HookEvent::Stop), "hold 3, let 3 go");
-    assert_eq!(s.status(AgentStatus::Idle), "");
+    assert_eq!(s.status(SessionsFileStatus::Idle), "");
     assert_eq!(s.pass(60_000), "safe_point.reached, hold keys, check settings");
     let mut s = Session::busy(claude());
     s.screen(PromptBox::Draft);
@@ -76,7 +76,7 @@ fn a_prompt_that_was_on_its_way_comes_first() {
     assert_eq!(s.prompt(PromptOf::Person), "release keys, let 2 go");
     assert_eq!(s.phase(), "waiting");
     assert_eq!(s.settings(), "", "the answer to a question that is not asked any more");
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     assert_eq!(s.call(HookEvent::Stop), "hold 3, safe_point.reached, hold keys, check settings");
 }
 
@@ -85,7 +85,7 @@ fn a_tool_boundary_where_claude_was_taken_for_idle_is_waited_at_again() {
     let mut s = Session::idle(claude());
     s.restart(Asker::Person);
     assert_eq!(s.call(HookEvent::PostToolBatch), "release keys, hold 2, let 2 go");
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     assert_eq!(s.phase(), "waiting");
     assert_eq!(s.saved(1), "handoff.saved", "the save that was dropped");
     assert!(s.call(HookEvent::Stop).ends_with("save"));
@@ -100,7 +100,11 @@ fn a_second_save_waits_for_the_first_and_never_takes_its_result() {
     assert!(s.call(HookEvent::Stop).ends_with("save"));
     s.hook_gone();
     assert_eq!(s.phase(), "waiting", "the sessions file still says busy");
-    assert_eq!(s.status(AgentStatus::Idle), "safe_point.reached, hold keys", "the worker has a job already");
+    assert_eq!(
+        s.status(SessionsFileStatus::Idle),
+        "safe_point.reached, hold keys",
+        "the worker has a job already"
+    );
     assert_eq!(s.saved(1), "handoff.saved, save");
     assert!(s.saved(2).contains("handoff.claimed"));
     assert_eq!(s.count("save"), 2);
@@ -242,7 +246,7 @@ fn a_stop_with_background_tasks_is_no_safe_point() {
 
 #[test]
 fn a_dev_server_in_the_background_does_not_hold_for_ever() {
-    for status in [AgentStatus::Shell, AgentStatus::Busy] {
+    for status in [SessionsFileStatus::Shell, SessionsFileStatus::Busy] {
         let mut s = Session::busy(claude());
         s.usage(85);
         let of = s.current();
@@ -291,7 +295,7 @@ fn a_turn_that_begins_out_of_the_queue_is_a_turn() {
 fn a_turn_that_only_the_screen_shows_yet_is_not_cut_in_two() {
     let mut s = Session::started(claude());
     screen_of(&mut s, true);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert!(!s.restart(Asker::Person).contains("safe_point.reached"));
     assert!(screen_of(&mut s, false).contains("safe_point.reached"));
 }
@@ -301,9 +305,9 @@ fn a_turn_that_no_hook_has_told_of_is_not_cut_in_two() {
     let missed = || {
         let mut s = Session::busy(claude());
         s.call(HookEvent::Stop);
-        s.status(AgentStatus::Idle);
+        s.status(SessionsFileStatus::Idle);
         s.after(60_000);
-        s.status(AgentStatus::Busy);
+        s.status(SessionsFileStatus::Busy);
         s.usage(85);
         assert_eq!(s.phase(), "waiting");
         s
@@ -354,7 +358,7 @@ fn an_idle_word_from_before_the_turn_is_no_safe_point() {
         "busy, and the file does not say so yet"
     );
     assert_eq!(s.screen(PromptBox::Empty), "");
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     assert_eq!(s.call(HookEvent::Stop), "hold 3, safe_point.reached, hold keys, save");
 }
 
@@ -365,9 +369,9 @@ fn an_idle_word_that_comes_late_is_outweighed_by_the_busy_one_after_it() {
     s.saved(1);
     let mut s = Session::busy(claude());
     s.restart(Asker::Person);
-    assert_eq!(s.status(AgentStatus::Idle), "", "written when the turn before ended");
+    assert_eq!(s.status(SessionsFileStatus::Idle), "", "written when the turn before ended");
     s.after(300);
-    assert_eq!(s.status(AgentStatus::Busy), "");
+    assert_eq!(s.status(SessionsFileStatus::Busy), "");
     assert_eq!(s.pass(100_000), "");
     assert_eq!(s.phase(), "waiting");
 }
@@ -378,7 +382,7 @@ fn an_interrupted_turn_is_over_although_no_hook_said_so() {
     s.restart(Asker::Person);
     assert_eq!(s.ctrl_c(), "", "an explicit request stands");
     s.after(100);
-    assert_eq!(s.status(AgentStatus::Idle), "");
+    assert_eq!(s.status(SessionsFileStatus::Idle), "");
     assert_eq!(s.tick(), "safe_point.reached, hold keys, save");
 }
 
@@ -386,7 +390,7 @@ fn an_interrupted_turn_is_over_although_no_hook_said_so() {
 fn a_permission_prompt_is_no_safe_point() {
     let mut s = Session::busy(claude());
     s.restart(Asker::Person);
-    s.status(AgentStatus::Waiting);
+    s.status(SessionsFileStatus::Waiting);
     assert_eq!(s.pass(1_000_000), "");
     let mut s = Session::idle(claude());
     s.dialog("permission");
@@ -430,7 +434,7 @@ fn clear_does_not_drop_what_a_person_asked_for() {
     s.restart(Asker::Person);
     let words = s.session_start(StartSource::Clear, Some(conversation(7)));
     assert_eq!(words, "conversation.changed, follow, let 3 go");
-    let words = s.status(AgentStatus::Idle);
+    let words = s.status(SessionsFileStatus::Idle);
     assert!(words.starts_with("safe_point.reached, hold keys, handoff.skipped, collect"), "{words}");
 }
 
@@ -477,15 +481,15 @@ fn without_hooks_the_transcript_and_a_quiet_screen_are_the_safe_point() {
     let mut policy = claude();
     policy.hooks = false;
     let mut s = Session::started(policy);
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     s.usage(85);
     let conversation = s.current();
     assert_eq!(s.feed(Event::TurnEnded { conversation: conversation.clone() }), "");
-    assert_eq!(s.status(AgentStatus::Idle), "safe_point.reached, hold keys, check settings");
+    assert_eq!(s.status(SessionsFileStatus::Idle), "safe_point.reached, hold keys, check settings");
     // A request that Ctrl+C dropped returns at the end of the next turn, with or without hooks.
     s.ctrl_c();
     assert_eq!(s.phase(), "running");
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     assert!(s.feed(Event::TurnEnded { conversation }).starts_with("restart.requested"));
 }
 
@@ -505,7 +509,7 @@ fn a_sub_agents_end_at_an_idle_prompt_begins_a_turn() {
     s.usage(85);
     let of = s.current();
     s.hook(HookFacts { background: 1, ..hook(HookEvent::Stop, &of) });
-    assert_eq!(s.status(AgentStatus::Idle), "");
+    assert_eq!(s.status(SessionsFileStatus::Idle), "");
     assert_eq!(s.hook(HookFacts { agent: true, ..hook(HookEvent::SubagentStop, &of) }), "let 4 go");
     assert_eq!(s.pass(500), "");
     assert_eq!(s.phase(), "waiting");
@@ -534,12 +538,12 @@ fn an_idle_word_that_is_said_again_and_again_is_one_word() {
     let words: Vec<String> = (0..4)
         .map(|_| {
             s.after(300);
-            s.status(AgentStatus::Idle)
+            s.status(SessionsFileStatus::Idle)
         })
         .collect();
     assert_eq!(words, ["", "", "", ""]);
     s.after(300);
-    assert_eq!(s.status(AgentStatus::Idle), "safe_point.reached, hold keys, save");
+    assert_eq!(s.status(SessionsFileStatus::Idle), "safe_point.reached, hold keys, save");
 }
 
 #[test]

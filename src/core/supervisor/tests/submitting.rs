@@ -67,8 +67,8 @@ fn the_end_of_a_turn_that_no_hook_began_comes_after_the_answer() {
         |_| {},
         // The whole turn is seen before the prompt is found in the transcript.
         |s| {
-            s.status(AgentStatus::Busy);
-            s.status(AgentStatus::Idle);
+            s.status(SessionsFileStatus::Busy);
+            s.status(SessionsFileStatus::Idle);
         },
         |s| drop(s.call(HookEvent::Stop)),
     ];
@@ -114,7 +114,7 @@ fn an_old_claude_gets_no_enter_while_it_works() {
     assert_eq!(submit(&mut s), "");
     assert_eq!(s.pass(20_000), "");
     s.call(HookEvent::Stop);
-    assert_eq!(s.status(AgentStatus::Idle), "hold keys, paste");
+    assert_eq!(s.status(SessionsFileStatus::Idle), "hold keys, paste");
     assert_eq!(s.screen(PromptBox::Ours), "enter");
     let mut s = Session::busy(old());
     submit(&mut s);
@@ -130,7 +130,7 @@ fn an_old_claude_gets_no_enter_while_it_works() {
 #[test]
 fn after_an_interrupt_it_is_submitted() {
     let mut s = Session::busy(claude());
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.pass(2000);
     submit(&mut s);
     s.screen(PromptBox::Ours);
@@ -151,7 +151,7 @@ fn what_is_in_the_way_refuses_when_it_stays() {
     let way: [fn(&mut Session); 4] = [
         |s| drop(s.dialog("trust")),
         |s| drop(s.screen(PromptBox::Draft)),
-        |s| drop(s.status(AgentStatus::Waiting)),
+        |s| drop(s.status(SessionsFileStatus::Waiting)),
         |s| drop(s.end(ProcessEnd::Stopped(Signal(20)))),
     ];
     for block in way {

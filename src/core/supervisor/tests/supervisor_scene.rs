@@ -7,12 +7,12 @@ use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::supervisor::action::{Action, DecisionKind, HookAnswer, Reply, Typing};
 use crate::core::supervisor::event::{
-    AgentStatus, Asker, Event, HookEvent, HookFacts, KeyClass, PromptOf, StartSource,
+    Asker, Event, HookEvent, HookFacts, KeyClass, PromptOf, SessionsFileStatus, StartSource,
 };
 use crate::core::supervisor::phase::{EndCause, Phase, StartKind};
 use crate::core::supervisor::restart_signal::RestartSignal;
 use crate::core::supervisor::screen_facts::{PromptBox, ScreenFacts};
-use crate::core::supervisor::{Agent, Policy, RULES, Supervisor};
+use crate::core::supervisor::{Policy, ProgramKind, RULES, Supervisor};
 use crate::core::time::Stamp;
 
 pub(in crate::core::supervisor) const TERM_CODE: ProcessEnd = ProcessEnd::Exited(143);
@@ -30,7 +30,7 @@ pub(in crate::core::supervisor) fn handoff(n: u32) -> HandoffId {
 
 pub(in crate::core::supervisor) fn claude() -> Policy {
     Policy {
-        agent: Agent::Claude,
+        agent: ProgramKind::Claude,
         hooks: true,
         notes: false,
         submit_when_idle: false,
@@ -43,7 +43,7 @@ pub(in crate::core::supervisor) fn claude() -> Policy {
 
 pub(in crate::core::supervisor) fn plain() -> Policy {
     Policy {
-        agent: Agent::Plain,
+        agent: ProgramKind::Plain,
         hooks: false,
         notes: false,
         submit_when_idle: false,
@@ -160,7 +160,7 @@ impl Session {
     /// [`Session::started`]; `fresh`: with arguments that resume nothing and contain no prompt.
     pub fn started_with(policy: Policy, fresh: bool) -> Self {
         let mut s = Session::new(policy);
-        let claude = s.sup.policy().agent == Agent::Claude;
+        let claude = s.sup.policy().agent == ProgramKind::Claude;
         s.feed(Event::Start {
             conversation: claude.then(|| conversation(1)),
             next: conversation(2),
@@ -215,7 +215,7 @@ impl Session {
     pub fn busy(policy: Policy) -> Self {
         let mut s = Session::idle(policy);
         s.prompt(PromptOf::Person);
-        s.status(AgentStatus::Busy);
+        s.status(SessionsFileStatus::Busy);
         s
     }
 
@@ -279,7 +279,7 @@ impl Session {
     /// A Claude's start: SessionStart, an idle sessions file, an empty box.
     pub fn boot(&mut self, source: StartSource) -> String {
         let mut all = self.session_start(source, None);
-        all = [all, self.status(AgentStatus::Idle), self.screen(PromptBox::Empty)].join("; ");
+        all = [all, self.status(SessionsFileStatus::Idle), self.screen(PromptBox::Empty)].join("; ");
         all
     }
 
@@ -329,7 +329,7 @@ impl Session {
         self.hook(HookFacts { prompt: Some(of), ..hook(HookEvent::UserPromptSubmit, &current) })
     }
 
-    pub fn status(&mut self, status: AgentStatus) -> String {
+    pub fn status(&mut self, status: SessionsFileStatus) -> String {
         self.feed(Event::Status { status, conversation: None, waiting_for: None })
     }
 
@@ -402,7 +402,7 @@ impl Session {
     /// [`Session::delivering`] for a Claude without hopty's hooks.
     pub fn delivering_without_hooks(policy: Policy) -> Self {
         let mut s = Session::started(policy);
-        s.status(AgentStatus::Idle);
+        s.status(SessionsFileStatus::Idle);
         s.transcript();
         s.restart(Asker::Person);
         s.saved(1);

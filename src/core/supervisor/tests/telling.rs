@@ -16,7 +16,7 @@ fn states_are_those_of_the_later_witness() {
     s.session_start(StartSource::Startup, None);
     assert_eq!(stands(&s), (SessionState::Idle, StateSource::Hook, Stamp(0)));
     s.after(5);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert_eq!(stands(&s), (SessionState::Idle, StateSource::SessionsFile, Stamp(0)), "it was idle before");
     s.after(5);
     s.prompt(PromptOf::Person);
@@ -26,10 +26,10 @@ fn states_are_those_of_the_later_witness() {
         "the file does not say so yet"
     );
     s.after(5);
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     assert_eq!(stands(&s), (SessionState::Busy, StateSource::SessionsFile, Stamp(10)));
     s.after(5);
-    s.status(AgentStatus::Waiting);
+    s.status(SessionsFileStatus::Waiting);
     assert_eq!(stands(&s), (SessionState::Blocked, StateSource::SessionsFile, Stamp(20)));
     s.end(ProcessEnd::Stopped(Signal(20)));
     assert_eq!(stands(&s), (SessionState::Stopped, StateSource::None, Stamp(20)));
@@ -77,14 +77,14 @@ fn an_idle_of_the_turn_before_ends_no_turn() {
     s.prompt(PromptOf::Person);
     let (_, submitted) = s.sup.entered();
     s.after(10);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert_eq!(stands(&s).0, SessionState::Busy);
     s.after(90);
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     s.pass(10_000);
     assert_eq!(stands(&s).0, SessionState::Busy);
     s.call(HookEvent::Stop);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert_eq!(stands(&s).0, SessionState::Idle);
     assert!(s.sup.entered().1 > submitted);
 }
@@ -92,7 +92,7 @@ fn an_idle_of_the_turn_before_ends_no_turn() {
 #[test]
 fn an_interrupt_fires_no_hook_and_the_file_is_believed_when_it_stays() {
     let mut s = Session::busy(claude());
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert_eq!(stands(&s).0, SessionState::Busy);
     s.pass(1000);
     assert_eq!((stands(&s).0, stands(&s).1), (SessionState::Idle, StateSource::SessionsFile));
@@ -115,12 +115,12 @@ fn a_permission_is_known_from_the_hook_on_and_named_by_the_screen() {
     assert_eq!(standing.waiting_for.as_deref(), Some("permission"));
     s.after(50);
     let waiting_for = Some("input needed".to_owned());
-    s.feed(Event::Status { status: AgentStatus::Waiting, conversation: None, waiting_for });
+    s.feed(Event::Status { status: SessionsFileStatus::Waiting, conversation: None, waiting_for });
     assert_eq!(s.sup.state().waiting_for.as_deref(), Some("input needed"));
     s.dialog("question");
     assert_eq!(s.sup.state().waiting_for.as_deref(), Some("question"));
     s.screen(PromptBox::Empty);
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     assert_eq!(stands(&s).0, SessionState::Busy);
 }
 
@@ -128,7 +128,7 @@ fn a_permission_is_known_from_the_hook_on_and_named_by_the_screen() {
 fn a_background_shell_keeps_nobody_from_the_prompt() {
     let mut s = Session::busy(claude());
     s.call(HookEvent::Stop);
-    s.status(AgentStatus::Shell);
+    s.status(SessionsFileStatus::Shell);
     assert_eq!(stands(&s).0, SessionState::Idle);
 }
 

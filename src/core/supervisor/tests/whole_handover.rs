@@ -11,7 +11,7 @@ fn rest_of_the_chain(s: &mut Session) {
     assert_eq!(s.current(), conversation(2));
     s.after(300);
     assert_eq!(s.session_start(StartSource::Startup, None), "follow, brief 2");
-    assert_eq!(s.status(AgentStatus::Idle), "");
+    assert_eq!(s.status(SessionsFileStatus::Idle), "");
     s.after(100);
     assert_eq!(s.screen(PromptBox::Empty), "paste brief=true");
     s.after(100);
@@ -52,7 +52,7 @@ fn item_004_after_a_tool_call_the_hard_level_saves_and_starts_afresh() {
     assert_eq!(s.saved(1), "handoff.saved, handoff.claimed, stop turn 3");
     assert_eq!(s.hook_gone(), "", "the answered call's connection closes");
     s.after(110);
-    assert_eq!(s.status(AgentStatus::Idle), "collect, SIGTERM Child, stop.sent");
+    assert_eq!(s.status(SessionsFileStatus::Idle), "collect, SIGTERM Child, stop.sent");
     second_run(&mut s);
     rest_of_the_chain(&mut s);
 }
@@ -116,14 +116,14 @@ fn item_069_there_is_a_second_restart_counted_from_the_new_conversation() {
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
     s.feed(Event::Answered { conversation: conversation(2) });
-    s.status(AgentStatus::Busy);
+    s.status(SessionsFileStatus::Busy);
     assert_eq!(s.usage(50), "");
     assert_eq!(s.usage(91), "level.crossed, restart.requested, wait");
     s.call(HookEvent::PostToolBatch);
     s.settings();
     s.lines();
     s.saved(2);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert_eq!(s.end(TERM_CODE), "run.ended, reap, spawn 3 Fresh");
     assert_eq!(s.sup.active_handoff(), Some(&handoff(2)));
     s.exec();
@@ -156,8 +156,8 @@ fn a_busy_word_does_not_end_the_settling() {
     s.call(HookEvent::Stop);
     s.settings();
     s.saved(1);
-    assert_eq!(s.status(AgentStatus::Busy), "");
-    assert_eq!(s.status(AgentStatus::Idle), "collect, SIGTERM Child, stop.sent");
+    assert_eq!(s.status(SessionsFileStatus::Busy), "");
+    assert_eq!(s.status(SessionsFileStatus::Idle), "collect, SIGTERM Child, stop.sent");
 }
 
 /// The state of the old run does not apply to the new one.
@@ -170,7 +170,7 @@ fn a_new_run_begins_from_nothing() {
     s.usage(85);
     s.restart_now(Asker::Person);
     s.saved(1);
-    s.status(AgentStatus::Waiting);
+    s.status(SessionsFileStatus::Waiting);
     s.dialog("trust");
     s.end(TERM_CODE);
     assert_eq!(s.exec(), "run.spawned, follow, delivery.started");
@@ -193,7 +193,7 @@ fn confirmed() -> Policy {
 }
 
 impl Session {
-    fn file_names(&mut self, status: AgentStatus, of: &ConversationId) -> String {
+    fn file_names(&mut self, status: SessionsFileStatus, of: &ConversationId) -> String {
         self.feed(Event::Status { status, conversation: Some(of.clone()), waiting_for: None })
     }
 }
@@ -202,7 +202,7 @@ impl Session {
 fn a_hook_alone_changes_no_conversation() {
     let mut s = Session::idle(confirmed());
     let (own, other) = (s.current(), conversation(66));
-    s.file_names(AgentStatus::Idle, &own);
+    s.file_names(SessionsFileStatus::Idle, &own);
     for source in [
         StartSource::Startup,
         StartSource::Clear,
@@ -218,7 +218,7 @@ fn a_hook_alone_changes_no_conversation() {
         }
         assert_eq!(s.current(), own);
     }
-    assert_eq!(s.file_names(AgentStatus::Busy, &own), "");
+    assert_eq!(s.file_names(SessionsFileStatus::Busy, &own), "");
 }
 
 #[test]
@@ -226,7 +226,11 @@ fn a_hook_and_the_sessions_file_change_it_in_either_order() {
     // `/clear`: the file is first.
     let mut s = Session::idle(confirmed());
     let other = conversation(66);
-    assert_eq!(s.file_names(AgentStatus::Idle, &other), "", "the file alone says nothing where hooks come");
+    assert_eq!(
+        s.file_names(SessionsFileStatus::Idle, &other),
+        "",
+        "the file alone says nothing where hooks come"
+    );
     assert!(
         s.session_start(StartSource::Clear, Some(other.clone())).starts_with("conversation.changed, follow")
     );
@@ -234,8 +238,8 @@ fn a_hook_and_the_sessions_file_change_it_in_either_order() {
     // `/resume`: the hook is first.
     let third = conversation(67);
     assert!(!s.session_start(StartSource::Resume, Some(third.clone())).contains("follow"));
-    assert_eq!(s.file_names(AgentStatus::Busy, &other), "");
-    assert_eq!(s.file_names(AgentStatus::Idle, &third), "conversation.changed, follow");
+    assert_eq!(s.file_names(SessionsFileStatus::Busy, &other), "");
+    assert_eq!(s.file_names(SessionsFileStatus::Idle, &third), "conversation.changed, follow");
     assert!(
         s.last.iter().any(|a| matches!(a, Action::Follow { anew: true, .. })),
         "a person began other work"
@@ -248,7 +252,7 @@ fn a_fork_is_followed_by_its_first_prompt() {
     // 2.1.197: SessionStart names the old conversation, the file the new one.
     let mut s = Session::idle(confirmed());
     let (old, new) = (conversation(66), conversation(67));
-    s.file_names(AgentStatus::Idle, &new);
+    s.file_names(SessionsFileStatus::Idle, &new);
     s.session_start(StartSource::Resume, Some(old));
     assert_ne!(s.current(), new);
     let words =
@@ -263,7 +267,7 @@ fn a_word_of_long_ago_is_not_taken_up() {
     let (own, other) = (s.current(), conversation(66));
     s.session_start(StartSource::Clear, Some(other.clone()));
     s.after(31_000);
-    assert_eq!(s.file_names(AgentStatus::Idle, &other), "");
+    assert_eq!(s.file_names(SessionsFileStatus::Idle, &other), "");
     assert_eq!(s.current(), own);
 }
 

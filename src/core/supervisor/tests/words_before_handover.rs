@@ -156,12 +156,12 @@ fn a_request_for_a_note_that_nobody_read_is_made_again() {
     let mut s = Session::busy(talking());
     s.usage(82);
     assert_eq!(s.call(HookEvent::Stop), "hold 3, tell Note 3");
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     assert_eq!(s.hook_gone(), "safe_point.reached, hold keys, check settings");
     let mut s = Session::busy(talking());
     s.usage(82);
     s.call(HookEvent::Stop);
-    s.status(AgentStatus::Idle);
+    s.status(SessionsFileStatus::Idle);
     s.after(10);
     s.prompt(PromptOf::Claude);
     assert_eq!(s.feed(Event::HookGone { id: 3 }), "", "another turn has begun");

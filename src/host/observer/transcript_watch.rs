@@ -18,7 +18,7 @@ const QUEUED_MAX: usize = 60_000;
 
 /// A conversation's transcript.
 #[derive(Debug)]
-pub(in crate::host) struct ObservedTranscript {
+pub(in crate::host) struct TranscriptWatch {
     pub conversation: ConversationId,
     pub facts: TranscriptFacts,
     /// Its path, if known, and how many bytes were read.
@@ -42,9 +42,9 @@ struct Reported {
     turn_over: Option<bool>,
 }
 
-impl ObservedTranscript {
+impl TranscriptWatch {
     pub fn new(conversation: ConversationId, tasks: &Tasks) -> Self {
-        ObservedTranscript {
+        TranscriptWatch {
             conversation,
             facts: TranscriptFacts::after(tasks),
             path: None,

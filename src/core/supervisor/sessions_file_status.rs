@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 /// Claude's status in its sessions file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AgentStatus {
+pub enum SessionsFileStatus {
     /// Waits for a prompt.
     Idle,
     Busy,

@@ -33,7 +33,7 @@ impl PromptLine {
 
 /// Lines that were typed ahead and not yet shown after a prompt.
 #[derive(Debug, Default)]
-pub struct TypedAhead {
+pub struct TypeaheadEcho {
     /// Oldest first; the last one may be incomplete.
     lines: VecDeque<Vec<u8>>,
     /// The shell has shown a prompt, and Enter has not been typed since.
@@ -42,7 +42,7 @@ pub struct TypedAhead {
     prompt: Option<PromptLine>,
 }
 
-impl TypedAhead {
+impl TypeaheadEcho {
     /// Notes typed bytes.
     pub fn take(&mut self, bytes: &[u8]) {
         for byte in bytes {

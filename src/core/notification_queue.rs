@@ -7,13 +7,13 @@
 use crate::core::config::{DurationMs, NotifyEvent, QuietHours};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::EndCause;
-use crate::core::supervisor::state::{KnownState, SessionState};
+use crate::core::supervisor::reported_state::{KnownState, SessionState};
 use crate::core::time::{Stamp, age};
 
 /// The most pending notifications; the oldest is dropped first.
 const WAITING_CAP: usize = 20;
-/// A dialog that comes back within this time, in ms, and that nobody has answered was there all the time: it
-/// was redrawn, or one source of the state was faster than another.
+/// A dialog that disappears unanswered and returns within this time, in ms, was there all the time: it was
+/// redrawn, or one source of the state was faster than another.
 const FLICKER_MS: u64 = 1000;
 /// Reasons of a blocked session that are no dialogs: a limit and a held run have events of their own, and
 /// after an API error hopty continues by itself.
@@ -284,7 +284,7 @@ impl QuietHours {
 mod tests {
     use super::*;
     use crate::core::supervisor::action::SETTINGS_CHANGED;
-    use crate::core::supervisor::state::StateSource;
+    use crate::core::supervisor::reported_state::StateSource;
 
     const AFTER: u64 = 30_000;
 

@@ -1,5 +1,5 @@
-//! What a conversation that starts from a handoff (`--handoff`) keeps of the one before: its name, model and
-//! plan mode, unless the person sets others.
+//! The options that a conversation from a handoff (`--handoff`) takes over from the one before: its name,
+//! model and plan mode, unless the person sets others.
 
 use std::path::Path;
 
@@ -15,18 +15,18 @@ use crate::host::start::BeginWith;
 use crate::sys::clock::Clock;
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct KeptOptions {
+pub(super) struct HandoffOptions {
     /// The person's name for the conversation.
     pub title: Option<String>,
     pub args: Vec<String>,
 }
 
-impl KeptOptions {
-    /// What a session that begins in `dir` keeps; nothing if there is no handoff, which the host reports.
-    pub(super) fn of(paths: &Paths, begin: &BeginWith, own: &OwnArgs, dir: &Path) -> KeptOptions {
-        let Some(state) = state_of(paths, begin, dir) else { return KeptOptions::default() };
+impl HandoffOptions {
+    /// The options for a session that begins in `dir`; none if there is no handoff, which the host reports.
+    pub(super) fn of(paths: &Paths, begin: &BeginWith, own: &OwnArgs, dir: &Path) -> HandoffOptions {
+        let Some(state) = state_of(paths, begin, dir) else { return HandoffOptions::default() };
         let title = own.name.is_none().then(|| title_of(paths, &state, dir)).flatten();
-        KeptOptions { title, args: options(&state, own) }
+        HandoffOptions { title, args: options(&state, own) }
     }
 }
 
@@ -46,8 +46,8 @@ fn state_of(paths: &Paths, begin: &BeginWith, dir: &Path) -> Option<HandoffState
     store.records().state(&id)
 }
 
-/// Of the permission modes only the most restrictive: any program of this user can write a record, so its
-/// mode must not allow more than the command line and the settings do.
+/// Only the most restrictive permission mode is taken over: any program of this user can write a record, so
+/// its mode must not allow more than the command line and the settings do.
 fn options(state: &HandoffState, own: &OwnArgs) -> Vec<String> {
     let model = state.model.as_deref().filter(|model| own.model.is_none() && is_model(model));
     let asks = own.permission_mode.is_none() && !own.skips_permissions;
@@ -84,7 +84,7 @@ fn title_of(paths: &Paths, state: &HandoffState, dir: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn kept(model: Option<&str>, mode: Option<&str>, own: &str) -> String {
+    fn args_of(model: Option<&str>, mode: Option<&str>, own: &str) -> String {
         let state = HandoffState {
             model: model.map(str::to_owned),
             permission_mode: mode.map(str::to_owned),
@@ -98,14 +98,14 @@ mod tests {
     fn model_and_mode_stay_unless_others_are_given() {
         let all = "--model claude-sonnet-4-5 --permission-mode plan";
         let (model, mode) = (Some("claude-sonnet-4-5"), Some("plan"));
-        assert_eq!(kept(model, mode, ""), all);
-        assert_eq!(kept(model, mode, "--model opus"), "--permission-mode plan");
-        assert_eq!(kept(model, mode, "--permission-mode default"), "--model claude-sonnet-4-5");
-        assert_eq!(kept(None, mode, "--dangerously-skip-permissions"), "");
+        assert_eq!(args_of(model, mode, ""), all);
+        assert_eq!(args_of(model, mode, "--model opus"), "--permission-mode plan");
+        assert_eq!(args_of(model, mode, "--permission-mode default"), "--model claude-sonnet-4-5");
+        assert_eq!(args_of(None, mode, "--dangerously-skip-permissions"), "");
         for wider in ["default", "dontAsk", "acceptEdits", "auto", "bypassPermissions", "of another version"]
         {
-            assert_eq!(kept(None, Some(wider), ""), "", "{wider}");
+            assert_eq!(args_of(None, Some(wider), ""), "", "{wider}");
         }
-        assert_eq!(kept(Some("--resume"), None, ""), "", "no option hides in a name");
+        assert_eq!(args_of(Some("--resume"), None, ""), "", "no option hides in a name");
     }
 }

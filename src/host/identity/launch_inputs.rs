@@ -10,7 +10,7 @@ use crate::core::claude::settings::SettingsArgument;
 use crate::core::config::RestartMode;
 use crate::core::ids::{Channel, ConversationId};
 use crate::fs::trusted_dirs;
-use crate::host::child::{LaunchOrder, Site};
+use crate::host::child::{LaunchOrder, LaunchSettings};
 use crate::host::jobs::CodeFound;
 
 /// How often Claude runs the status line while it may contain a question, in seconds.
@@ -39,14 +39,17 @@ impl SessionIdentity {
     }
 
     /// Reads the directory of the next run, and its settings.
-    pub fn next_site(&self, asked: Option<String>) -> impl FnOnce() -> Site + Send + use<> {
+    pub fn next_launch_settings(
+        &self,
+        asked: Option<String>,
+    ) -> impl FnOnce() -> LaunchSettings + Send + use<> {
         let found = self.next_found(asked.as_deref());
         let (paths, own, dir) = (self.paths.clone(), self.own.clone(), self.dir.clone());
         let config = &self.launch.config;
         // An unanswered question says how long it has waited; nothing else in the segment changes by itself.
         let asks = config.terminal.segment && config.restart.mode == RestartMode::Ask;
         let refresh_s = asks.then_some(REFRESH_S);
-        move || Site::read(&paths, &own, asked.map(PathBuf::from), &dir, refresh_s, found)
+        move || LaunchSettings::read(&paths, &own, asked.map(PathBuf::from), &dir, refresh_s, found)
     }
 
     /// The launch files of the next run. `tasks`: from which conversation to which Claude's tasks are copied.

@@ -1,5 +1,5 @@
-//! What newer texts of a conversation take up from older ones: a name, a number or a file that few others
-//! have. A rule that is told without what took it back is false.
+//! What newer texts of a conversation refer to in older ones: a name, a number or a file that few others
+//! have. A rule must not be quoted without the text that revoked it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,15 +12,15 @@ use crate::core::handoff::pasted_text::own_words;
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words};
 use crate::core::text::safe_text::cut_bytes;
 
-/// A word that more texts have says nothing about what two of them are about; the second number is for words
-/// with a digit.
+/// The most texts that may share a word, without and with a digit: a more frequent word does not show what a
+/// text is about.
 const FEW: [usize; 2] = [2, 4];
-/// Without a digit it must be in at most one of so many texts, too: in a short conversation every word is
-/// rare.
+/// A word without a digit must also be in at most one of this many texts: in a short conversation every word
+/// is rare.
 const ONE_IN: usize = 16;
-/// The fewest characters of a word, and of one with a digit.
+/// The fewest characters of a word, without and with a digit.
 const SHORTEST: [usize; 2] = [4, 3];
-/// How much of a text is looked at, in bytes.
+/// The most of a text that is searched, in bytes.
 const SEARCHED: usize = 16 << 10;
 
 /// The rare words that a text has in common with others.
@@ -33,7 +33,7 @@ pub(super) struct SharedWords {
 }
 
 /// The rare words that prompts and answers have in common.
-pub(super) struct TakenUp {
+pub(super) struct SharedWordTable {
     /// Of each prompt, in the order of [`Words::prompts`].
     prompts: Vec<SharedWords>,
     /// Of each answer, in the order in which they were given.
@@ -48,7 +48,7 @@ enum Place {
     Answer(usize, Option<usize>),
 }
 
-impl TakenUp {
+impl SharedWordTable {
     /// Of the prompts and of answers, both with the newest first.
     pub fn of(words: &Words, answers: &[&EarlierAnswer]) -> Self {
         let places = by_time(&words.prompts, answers);
@@ -79,7 +79,7 @@ impl TakenUp {
                 (0..texts.len()).flat_map(|at| (at + 1..texts.len()).map(move |to| (at, to)))
             {
                 let (newer, older) = (places[texts[newer]], places[texts[older]]);
-                // An answer is about its own prompt in any case.
+                // An answer is always about its own prompt.
                 if !matches!((newer, older), (Place::Answer(_, Some(own)), Place::Prompt(at)) if own == at) {
                     push(&mut shared.place(newer).of_older, &word);
                     push(&mut shared.place(older).of_newer, &word);
@@ -96,18 +96,18 @@ impl TakenUp {
         }
     }
 
-    /// What the prompt at this place has in common with others.
+    /// The words that the prompt at this position shares with others.
     pub fn prompt(&self, at: usize) -> &SharedWords {
         &self.prompts[at]
     }
 
-    /// Whether the answer at this place takes up something older.
-    pub fn answer_takes_up(&self, at: usize) -> bool {
+    /// Whether the answer at this position refers to something older.
+    pub fn answer_refers_back(&self, at: usize) -> bool {
         !self.answers[at].of_older.is_empty()
     }
 
-    /// The newest answer that takes up a number of the answer at this place, else another word, and what they
-    /// have in common.
+    /// The newest answer that refers to a number in the answer at this position, or else to another word;
+    /// with the shared words.
     pub fn later_answer(&self, at: usize) -> Option<(usize, Vec<String>)> {
         let common = |newer: usize, number: bool| -> Vec<String> {
             let older = &self.answers[at].of_newer;
@@ -125,7 +125,7 @@ fn push(words: &mut Vec<String>, word: &String) {
     }
 }
 
-/// All texts, the newest first: an answer stands above the prompt that it answers.
+/// All texts, newest first: an answer is before its prompt.
 fn by_time(prompts: &[PersonPrompt], answers: &[&EarlierAnswer]) -> Vec<Place> {
     let mut places = Vec::new();
     let mut from = 0;
@@ -142,7 +142,7 @@ fn by_time(prompts: &[PersonPrompt], answers: &[&EarlierAnswer]) -> Vec<Place> {
     places
 }
 
-/// The names of a prompt; a word that was chosen is about its question.
+/// The rare words of a prompt, and of its question if the prompt only chooses an option.
 fn words_of_prompt(said: &PersonPrompt) -> HashSet<String> {
     let own = own_words(&said.prompt.text);
     let mut words = names(&own);
@@ -167,7 +167,8 @@ pub(super) fn has_any(text: &str, words: &[String]) -> bool {
     !words.is_empty() && names(text).iter().any(|word| words.contains(word))
 }
 
-/// The words of a text that may be rare, in lower case. A script without blanks ends a word of another one.
+/// The words of a text that may be rare, in lower case. In a script without spaces, a word ends where the
+/// script changes.
 fn names(text: &str) -> HashSet<String> {
     let is_wide = |c: char| c.width() == Some(2);
     let text = cut_bytes(text, SEARCHED).to_lowercase();
@@ -191,7 +192,7 @@ mod tests {
     use crate::core::claude::prompts::TranscriptPrompt;
 
     /// Prompts and the answer to each, both with the newest first.
-    fn taken_up(exchanges: &[(&str, &str)]) -> TakenUp {
+    fn table_of(exchanges: &[(&str, &str)]) -> SharedWordTable {
         let said = |text: &str| PersonPrompt {
             prompt: TranscriptPrompt { text: text.into(), ..TranscriptPrompt::default() },
             number: Some(1),
@@ -205,12 +206,12 @@ mod tests {
             ..EarlierAnswer::default()
         };
         let answers: Vec<EarlierAnswer> = exchanges.iter().map(answer).collect();
-        TakenUp::of(&words, &answers.iter().collect::<Vec<_>>())
+        SharedWordTable::of(&words, &answers.iter().collect::<Vec<_>>())
     }
 
     #[test]
     fn a_newer_text_takes_up_a_name_that_few_have() {
-        let all = taken_up(&[
+        let all = table_of(&[
             ("and the icons, and table t8334\u{306f}\u{5909}\u{66f4}", "The list is wider."),
             ("make the list wider", "Job j2986 runs again."),
             ("look at the log", "The log is fine."),
@@ -224,15 +225,15 @@ mod tests {
         );
         assert_eq!(all.prompt(3).of_newer, ["t8334"]);
         assert_eq!(all.later_answer(4), Some((1, vec!["j2986".to_owned()])));
-        assert!(all.answer_takes_up(1) && !all.answer_takes_up(4));
+        assert!(all.answer_refers_back(1) && !all.answer_refers_back(4));
     }
 
     #[test]
     fn an_answer_takes_up_nothing_of_its_own_prompt_and_many_share_nothing() {
-        let all = taken_up(&[("how long does report 9913 take", "Report 9913 takes 40 s.")]);
-        assert!(!all.answer_takes_up(0) && all.prompt(0).of_newer.is_empty());
+        let all = table_of(&[("how long does report 9913 take", "Report 9913 takes 40 s.")]);
+        assert!(!all.answer_refers_back(0) && all.prompt(0).of_newer.is_empty());
         let many = vec![("page 1025 please", "Page 1025 is done."); 4];
-        let all = taken_up(&many);
+        let all = table_of(&many);
         assert!(all.prompt(0).of_older.is_empty());
     }
 }

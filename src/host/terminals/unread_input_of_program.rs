@@ -1,5 +1,5 @@
-//! Undelivered input: what a person typed and the program had not read when it ended. It goes to the shell,
-//! as it would without hopty.
+//! Unread input: what a person typed and the program had not read when it ended. It goes to the shell, as it
+//! would without hopty.
 //!
 //! Only people's input qualifies: in a shell, hopty's prompts, a script's input or a terminal's answers would
 //! be commands that nobody gave.

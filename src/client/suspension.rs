@@ -1,4 +1,4 @@
-//! The client's signals, and its pauses, in which the shell has the terminal.
+//! The client's signals, and its suspensions, in which the shell has the terminal.
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -98,11 +98,11 @@ impl TerminalClient {
         }
         self.suspending = false;
         self.continued = false;
-        self.take_pause_signals();
+        self.take_suspension_signals();
         if !self.regain() {
             return;
         }
-        self.take_pause_signals();
+        self.take_suspension_signals();
         self.stream.send(&Frame::new(tag::RESUME, &[]).encode());
         self.hand_over("");
         self.send_size();
@@ -117,14 +117,14 @@ impl TerminalClient {
                 return false;
             }
             match raw::ask_for_foreground() {
-                Err(e) if e.kind() == ErrorKind::Interrupted => self.take_pause_signals(),
+                Err(e) if e.kind() == ErrorKind::Interrupted => self.take_suspension_signals(),
                 _ => return self.raw.resume().is_ok(),
             }
         }
     }
 
     /// Handles signals that arrived during a stop; the stop's own signals mean nothing any more.
-    fn take_pause_signals(&mut self) {
+    fn take_suspension_signals(&mut self) {
         for signal in self.signals.take() {
             match signal {
                 libc::SIGHUP => self.hang_up(),

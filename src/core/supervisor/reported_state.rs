@@ -6,7 +6,7 @@ use super::handover_step::HandoverStep;
 use super::limit_and_error_wait::{LimitWait, ResumeAfter, UsageLimitWait};
 use super::phase::Phase;
 use super::policy::AWAITS_PROMPT_SINCE;
-use super::{Agent, Policy, Supervisor, Turn};
+use super::{Policy, ProgramKind, Supervisor, Turn};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::config::Levels;
 use crate::core::context_level::{Fill, Level};
@@ -268,7 +268,9 @@ impl Supervisor {
             _ if self.run.stopped => return known(SessionState::Stopped, StateSource::None),
             Phase::Cooling { held, .. } if !held.is_empty() => return blocked(StateSource::None, "settings"),
             _ if self.run.pid.is_none() => return known(SessionState::Starting, StateSource::None),
-            _ if self.policy.agent == Agent::Plain => return known(SessionState::Unknown, StateSource::None),
+            _ if self.policy.agent == ProgramKind::Plain => {
+                return known(SessionState::Unknown, StateSource::None);
+            }
             _ => {}
         }
         if self.run.screen.facts.dialog.as_deref() == Some("suspended") {
