@@ -24,7 +24,7 @@ const SHELL: &[(&str, &[&str])] = &[
     ("client", &["host"]),
     ("dashboard", &[]),
     ("standin", &[]),
-    ("demo", &["standin"]),
+    ("demo", &["standin", "testing"]),
     ("recording", &[]),
     ("testing", &["recording", "standin"]),
     ("tape_recorder", &["testing"]),

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 use hopty::screen::{Color, Screen, StyledRun};
+use serde_json::Value;
 use support::claude::hopty;
 use support::term::Term;
 use support::wait_for;
@@ -148,10 +149,12 @@ fn in_a_pipe_the_run_is_told_in_lines() {
         "person  types: /exit",
         "hopty demo: it worked",
         "What happened",
+        "worked in 7 tool steps",
+        "in 4 more tool steps",
         "Why, in hopty's own words",
         ", as the new conversation saw it",
         "## Request",
-        "tool uses and results, first conversation      7 and 7",
+        "lines in the file                              10\n",
         "Nothing is left: no process, no file.",
         "where you would type claude",
     ] {
@@ -292,6 +295,48 @@ fn a_loop_that_does_not_happen_is_no_success() {
     room.assert_nothing_left();
 }
 
+/// The whole loop in what a demo leaves: no tool use was lost at the hand-over, the handoff is complete and
+/// was used, its prompt was submitted once, and the work is done.
+fn assert_whole_loop(journal: &Path, handoffs: &Path, transcripts: &Path, work: &Path) {
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    let json =
+        |text: &str| -> Vec<Value> { text.lines().map(|line| serde_json::from_str(line).unwrap()).collect() };
+    let manifest: Value = serde_json::from_str(&read(&handoffs.join("global.manifest.json"))).unwrap();
+    let id = manifest["current"]["id"].as_str().unwrap();
+    assert_eq!(manifest["current"]["status"], "consumed");
+    for file in ["handoff.md", "brief.md", "state.json"] {
+        assert!(handoffs.join("records").join(id).join(file).is_file(), "{file}");
+    }
+    let document = read(&handoffs.join("global-CURRENT.md"));
+    assert!(document.contains(id) && document.contains("Count to ten in hello.txt"), "{document}");
+    let enter = |line: &Value| line["action"]["typing"]["what"] == "enter";
+    assert_eq!(json(&read(journal)).iter().filter(|line| enter(line)).count(), 1);
+    let project = std::fs::read_dir(transcripts).unwrap().flatten().next().unwrap().path();
+    let all = std::fs::read_dir(project).unwrap().flatten().map(|entry| entry.path());
+    let mut counts: Vec<_> = all
+        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+        .map(|path| {
+            let lines = json(&read(&path));
+            let blocks = |role: &str, kind: &str| {
+                let own = lines.iter().filter(|line| line["type"] == role && line["isSidechain"] != true);
+                let blocks = own.filter_map(|line| line["message"]["content"].as_array()).flatten();
+                blocks.filter(|block| block["type"] == kind).count()
+            };
+            let prompt = format!("Continue from handoff {id}.");
+            let prompts = lines.iter().filter(|line| {
+                line["type"] == "user" && line["message"]["content"].to_string().contains(&prompt)
+            });
+            (blocks("assistant", "tool_use"), blocks("user", "tool_result"), prompts.count())
+        })
+        .collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [(4, 4, 1), (7, 7, 0)], "tool uses, results and continuation prompts");
+    assert_eq!(
+        read(work).lines().collect::<Vec<_>>().join(" "),
+        "one two three four five six seven eight nine ten"
+    );
+}
+
 #[test]
 fn kept_files_are_where_it_says() {
     let room = Room::new();
@@ -306,6 +351,7 @@ fn kept_files_are_where_it_says() {
         rest.take_while(|line| !line.is_empty()).map(|line| base.join(line.split_at(15).1)).collect();
     assert_eq!(named.len(), 4, "{text}");
     assert!(named.iter().all(|path| path.exists()), "{named:?}");
+    assert_whole_loop(&named[0], &named[1], &named[2], &named[3]);
     let replayed = Command::new(hopty()).arg("replay").arg(&named[0]).env_clear().output().unwrap();
     assert!(replayed.status.success(), "{}", String::from_utf8_lossy(&replayed.stderr));
     let sockets = base.join("home/.local/state/hopty/run");

@@ -15,6 +15,7 @@ use super::{Files, scripted_model};
 use crate::core::text::shell_word::shell_bytes;
 use crate::fs::paths::Paths;
 use crate::standin::{AGENT_ARG, home};
+use crate::testing::test_terminal::ProgramUnderTest;
 
 /// A key for the stand-in API, which accepts any.
 const KEY: &str = "sk-ant-demo-0123456789-abcdefghijklmnopqrst";
@@ -31,7 +32,7 @@ pub(super) struct DemoDirs {
     pub(super) project: PathBuf,
     /// hopty's and Claude's directories below the home.
     pub(super) paths: Paths,
-    pub(super) program: PathBuf,
+    program: PathBuf,
     env: Vec<(OsString, OsString)>,
 }
 
@@ -74,6 +75,14 @@ impl DemoDirs {
         let place = DemoDirs { root: Some(root), base, project, paths, program, env };
         place.begin_repository();
         Ok(place)
+    }
+
+    /// hopty with these arguments, in a terminal of its own with `cols` and `rows`.
+    pub(super) fn hopty_in_terminal(&self, args: &[&str], (cols, rows): (u16, u16)) -> ProgramUnderTest {
+        let argv = std::iter::once(self.program.as_os_str()).chain(args.iter().map(|arg| (*arg).as_ref()));
+        let own_dir = Some(self.base.clone());
+        let (env, cwd) = (self.env.clone(), self.project.clone());
+        ProgramUnderTest { env, cwd, cols, rows, own_dir, history: 0, ..ProgramUnderTest::new(argv) }
     }
 
     /// A program with the demo's environment and nothing of the person's.

@@ -1,5 +1,5 @@
-//! The loop: one `poll` over the inner terminal, the person's keys and the signals. It advances the story,
-//! records events and shows them.
+//! The loop: it reads the inner terminal, the person's keys and the signals, advances the story, records
+//! events and shows them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,23 +11,30 @@ use nix::libc;
 use super::demo_dirs::DemoDirs;
 use super::demo_event::{DemoActor, DemoClock, DemoEvent, Pace};
 use super::demo_screen::{DemoKey, DemoScreen, Picture};
-use super::demo_terminal::DemoTerminal;
-use super::demo_text::visible;
-use super::journal_reader::{DecisionLine, JournalReader};
+use super::journal_reader::JournalReader;
 use super::story::{self, Beat, Story, StoryStep};
 use super::{plain_output, scripted_model};
+use crate::core::context_level::Level;
+use crate::core::supervisor::action::{Decision, DecisionKind};
+use crate::core::text::visible::visible;
 use crate::core::time::WallTime;
 use crate::standin::api::Api;
-use crate::sys::poll::{Interest, PollSet};
+use crate::sys::poll::is_readable;
 use crate::sys::signals::{Signals, stop_self};
+use crate::testing::test_terminal::TestTerminal;
 
-/// How often the keys, the journal and the API's log are read, in ms.
-const TICK_MS: u64 = 25;
+/// How often the keys, the journal and the API's log are read.
+const TICK: Duration = Duration::from_millis(25);
 
 /// Decisions that mean nothing to a newcomer; they are in the journal but not shown.
-const QUIET: [&str; 7] = [
-    "session.started", "client.attached", "client.detached", "conversation.changed", "handoff.claimed",
-    "delivery.started", "tree.reaped",
+const QUIET: [DecisionKind; 7] = [
+    DecisionKind::SessionStarted,
+    DecisionKind::ClientAttached,
+    DecisionKind::ClientDetached,
+    DecisionKind::ConversationChanged,
+    DecisionKind::HandoffClaimed,
+    DecisionKind::DeliveryStarted,
+    DecisionKind::TreeReaped,
 ];
 
 /// How the run ended.
@@ -52,7 +59,7 @@ pub(super) enum ShowMode {
 
 pub(super) struct Show {
     pub(super) clock: DemoClock,
-    pub(super) inner: DemoTerminal,
+    pub(super) inner: TestTerminal,
     pub(super) journal: JournalReader,
     story: Story,
     signals: Signals,
@@ -76,7 +83,7 @@ struct ShownCounts {
 impl Show {
     pub(super) fn new(
         clock: DemoClock,
-        inner: DemoTerminal,
+        inner: TestTerminal,
         journal: JournalReader,
         story: Story,
         signals: Signals,
@@ -121,7 +128,6 @@ impl Show {
                 let _ = self.show();
                 return end;
             }
-            self.inner.take();
             self.journal.read();
             match self.story.step(self.clock.now(), &mut self.inner, &self.journal) {
                 StoryStep::Stuck => return DemoEnd::Stuck(self.story.beat),
@@ -132,17 +138,9 @@ impl Show {
         }
     }
 
-    /// Waits for input; returns the end, if it has come.
+    /// Waits for output, and reads keys and signals; returns the end, if it has come.
     fn wait(&mut self) -> Option<DemoEnd> {
-        let stdin = io::stdin();
-        let mut set = PollSet::default();
-        set.add('p', self.inner.as_fd(), Interest::Read);
-        set.add('s', self.signals.as_fd(), Interest::Read);
-        if let ShowMode::Stage(_) = self.view {
-            set.add('k', stdin.as_fd(), Interest::Read);
-        }
-        let ready = set.wait(Some(TICK_MS)).unwrap_or_default();
-        let keys = ready.iter().any(|(token, _)| *token == 'k');
+        self.inner.pump(Some(Instant::now() + TICK));
         for signal in self.signals.take() {
             match signal {
                 libc::SIGWINCH => self.resized(),
@@ -151,7 +149,9 @@ impl Show {
                 ends => return Some(DemoEnd::Signal(ends)),
             }
         }
-        if keys && let ShowMode::Stage(stage) = &mut self.view {
+        if let ShowMode::Stage(stage) = &mut self.view
+            && is_readable(io::stdin().as_fd())
+        {
             match stage.read_keys() {
                 DemoKey::Interrupt => return Some(DemoEnd::Signal(libc::SIGINT)),
                 DemoKey::Gone => return Some(DemoEnd::Signal(libc::SIGHUP)),
@@ -166,7 +166,7 @@ impl Show {
         if let ShowMode::Stage(stage) = &mut self.view {
             stage.resized();
             let (cols, rows) = stage.inner_size();
-            self.inner.resize(cols, rows);
+            let _ = self.inner.resize(cols, rows);
         }
     }
 
@@ -236,8 +236,8 @@ impl Show {
             .decisions
             .iter()
             .skip(self.shown.decisions)
-            .filter(|decision| is_for_newcomers(decision));
-        new.extend(decisions.map(|decision| entry(ago(decision.at), DemoActor::Hopty, &decision.sentence)));
+            .filter(|(_, decision)| is_for_newcomers(decision));
+        new.extend(decisions.map(|(at, decision)| entry(ago(*at), DemoActor::Hopty, &decision.sentence)));
         self.shown.requests = requests.len();
         self.shown.usages = self.journal.usages.len();
         self.shown.decisions = self.journal.decisions.len();
@@ -255,13 +255,13 @@ impl Show {
             ShowMode::Stage(stage) => {
                 let conversations = self.journal.conversations();
                 stage.draw(&Picture {
-                    screen: &self.inner.screen,
+                    screen: self.inner.screen(),
                     caption: self.captions.front().copied().unwrap_or_default(),
                     usage: self
                         .journal
                         .usages
                         .last()
-                        .filter(|usage| conversations.last() == Some(&usage.conversation.as_str())),
+                        .filter(|usage| conversations.last() == Some(&usage.conversation)),
                     conversation: conversations.len(),
                     entries: &self.entries,
                     now,
@@ -279,11 +279,11 @@ impl Show {
 }
 
 /// Whether a decision means something to a newcomer. The others are in the journal.
-fn is_for_newcomers(decision: &DecisionLine) -> bool {
-    match decision.kind.as_str() {
+fn is_for_newcomers(decision: &Decision) -> bool {
+    match decision.kind {
         // The one level at which hopty waits no longer; `handoff` is followed by a request that says the
         // same.
-        "level.crossed" => decision.level == "hard",
+        DecisionKind::LevelCrossed => decision.level == Some(Level::Hard),
         kind => !QUIET.contains(&kind),
     }
 }

@@ -1,17 +1,18 @@
 //! Runs the demo from its first key to its closing page.
 
 use std::io::{self, Write};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use nix::libc;
 
 use super::demo_dirs::DemoDirs;
 use super::demo_event::{DemoClock, Pace};
 use super::demo_loop::{DemoEnd, Show, ShowMode};
+use super::demo_outcome::DemoOutcome;
 use super::demo_screen::DemoScreen;
-use super::demo_terminal::DemoTerminal;
 use super::journal_reader::JournalReader;
 use super::page::{KeptFiles, Page, PageStyle};
-use super::proof::Facts;
 use super::story::Story;
 use super::{demo_dirs, scripted_model};
 use crate::core::ids::SessionName;
@@ -21,12 +22,17 @@ use crate::standin::api::Api;
 use crate::standin::script::Script;
 use crate::sys::process;
 use crate::sys::signals::{self, Signals};
+use crate::testing::test_terminal::{PumpEnd, TestTerminal};
 
 /// The size of the inner terminal when nobody watches, columns and rows.
 const UNSEEN: (u16, u16) = (100, 30);
 /// A model with a window of 200,000 tokens; the agent need not ask before it edits files, which is all that
 /// it does.
 const ARGS: [&str; 4] = ["--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits"];
+/// How long the session may take to end before remaining processes are killed.
+const ORDERLY: Duration = Duration::from_secs(5);
+/// How long after a `hopty stop` the next one is tried.
+const AGAIN: Duration = Duration::from_millis(300);
 /// Signals that the demo acts on.
 const SIGNALS: [i32; 7] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGWINCH, libc::SIGTSTP, libc::SIGCONT];
@@ -65,23 +71,20 @@ pub fn run(files: Files) -> io::Result<u8> {
         ShowMode::Stage(stage) => stage.inner_size(),
         ShowMode::Lines => UNSEEN,
     };
-    let inner = DemoTerminal::start(&place, &ARGS, size)?;
+    let inner = TestTerminal::start(&place.hopty_in_terminal(&ARGS, size)).map_err(io::Error::other)?;
     let mut show = Show::new(clock, inner, journal, Story::new(pace), signals, view);
     let end = show.run(&place, &api);
     let took = show.clock.now();
-    let facts = Facts::gather(&mut show.inner, &show.journal, &api, &place);
-    let all_gone = show.inner.end(&place);
-    let screen = show.inner.screen.lines();
+    let outcome = DemoOutcome::gather(show.inner.end(), &show.journal, &api, &place);
+    let screen = show.inner.screen().lines();
+    let Show { entries, view, inner, .. } = show;
+    end_session(inner, &place);
     // Restore the person's terminal before anything else is printed.
-    let Show { entries, view, .. } = show;
     drop(view);
     drop(api);
-    let mut missing = facts.missing();
+    let mut missing = outcome.missing();
     if let DemoEnd::Stuck(beat) = end {
         missing.insert(0, format!("it stopped at this point: {}", beat.caption()));
-    }
-    if !all_gone {
-        missing.push("a process is still running".to_owned());
     }
     let kept = place.leave(files).unwrap_or_else(|e| {
         missing.push(format!("not all files could be removed: {e}"));
@@ -93,8 +96,30 @@ pub fn run(files: Files) -> io::Result<u8> {
     } else {
         PageStyle::of(&io::stderr())
     };
-    let page = Page { facts: &facts, entries: &entries, all_gone, took, kept, form };
+    let page = Page { outcome: &outcome, entries: &entries, took, kept, form };
     Ok(close(end, &page, &missing, &screen))
+}
+
+/// Ends the session and all its processes: by request if possible, so that the journal tells its end and no
+/// socket is left, otherwise by force.
+fn end_session(mut inner: TestTerminal, place: &DemoDirs) {
+    let until = Instant::now() + ORDERLY;
+    let mut stop = None;
+    while inner.end().is_none() && Instant::now() < until {
+        // A session that is just starting is not found at the first try.
+        if stop.as_mut().is_none_or(|stop: &mut Child| !matches!(stop.try_wait(), Ok(None))) {
+            let mut command = place.hopty();
+            command.arg("stop").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            stop = command.spawn().ok();
+        }
+        let next = Instant::now() + AGAIN;
+        while matches!(inner.pump(Some(next)), PumpEnd::Frame(_)) {}
+    }
+    if inner.end().is_some() {
+        // Also the last `hopty stop`.
+        inner.processes().wait_for_none(ORDERLY);
+    }
+    inner.finish();
 }
 
 /// Prints how it ended, unless the reader is gone, and returns the exit code.

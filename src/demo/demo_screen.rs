@@ -10,7 +10,7 @@ use std::time::Duration;
 use unicode_width::UnicodeWidthStr;
 
 use super::demo_event::{DemoActor, DemoEvent};
-use super::demo_text::{Palette, bold, dim, runs, wrap};
+use super::demo_text::{Palette, bold, dim, rows_within, styled_row};
 use super::journal_reader::UsageLine;
 use super::plain_output;
 use crate::core::input::{Classifier, InputClass};
@@ -184,13 +184,12 @@ fn inner(screen: &Screen, shown: u16) -> std::ops::Range<u16> {
 fn frame(picture: &Picture<'_>, (cols, rows): (u16, u16), palette: Palette) -> Vec<String> {
     let cols = usize::from(cols);
     let mut out = vec![title(picture.now, cols)];
-    out.extend(
-        inner(picture.screen, inner_rows(rows)).map(|row| runs(&picture.screen.row_runs(row), cols, palette)),
-    );
+    let agent = inner(picture.screen, inner_rows(rows));
+    out.extend(agent.map(|row| styled_row(&picture.screen.row_runs(row), cols, palette)));
     out.push(meter(picture.usage, picture.conversation, cols, palette));
-    let mut caption = wrap(picture.caption, cols.saturating_sub(2));
+    let mut caption = rows_within(picture.caption, cols.saturating_sub(2));
     caption.resize(2, String::new());
-    out.extend(caption.iter().map(|row| bold(&format!(" {}", start_within(row, cols.saturating_sub(1))))));
+    out.extend(caption.iter().map(|row| bold(start_within(&format!(" {row}"), cols))));
     let room = usize::from(panel_rows(rows)) - 2;
     out.extend(log(picture.entries, cols, room, palette));
     out.truncate(usize::from(rows));
@@ -252,7 +251,7 @@ fn log(entries: &[DemoEvent], cols: usize, room: usize, palette: Palette) -> Vec
         entries.iter().rev().filter(|entry| matches!(entry.who, DemoActor::Hopty | DemoActor::Person))
     {
         let head = format!(" {} {:<6} ", plain_output::time(entry.at), entry.who.word());
-        let texts = wrap(&entry.text, cols.saturating_sub(head.width() + 1));
+        let texts = rows_within(&entry.text, cols.saturating_sub(head.width() + 1));
         if rows.len() + texts.len() > room {
             break;
         }

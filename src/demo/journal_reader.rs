@@ -1,33 +1,19 @@
-//! Reads hopty's journal while it is written: decisions with reasons, context usage, hook calls and Enters.
+//! Reads hopty's journal while it is written: decisions with reasons, context usage and ends of turns.
 
 use std::path::Path;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::core::context_level::Fill;
+use crate::core::ids::ConversationId;
+use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::text::safe_text::thousands;
 use crate::core::time::WallTime;
 use crate::fs::file_tail::{Tail, TailRead};
 
 /// Bytes read at a time.
 const CHUNK: usize = 16 * 1024;
-
-/// A decision in the journal.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct DecisionLine {
-    /// The wall clock time.
-    pub(super) at: WallTime,
-    /// Its kind: `restart.requested`, ...
-    pub(super) kind: String,
-    /// The reason, in one sentence.
-    pub(super) sentence: String,
-    /// The handoff concerned, or empty.
-    pub(super) handoff: String,
-    /// The conversation concerned, or empty.
-    pub(super) conversation: String,
-    /// The level concerned, or empty.
-    pub(super) level: String,
-}
 
 /// A context usage that hopty read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,29 +42,17 @@ impl UsageLine {
     }
 }
 
-/// A hook call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HookLine {
-    /// The wall clock time.
-    pub(super) at: WallTime,
-    /// Its event: `Stop`, ...
-    pub(super) event: String,
-    /// The conversation that called.
-    pub(super) conversation: String,
-}
-
 #[derive(Debug)]
 pub(super) struct JournalReader {
     tail: Tail,
     partial: Vec<u8>,
     /// The wall clock time of the host's start, from the `open` line.
     begun: WallTime,
-    /// The decisions, oldest first.
-    pub(super) decisions: Vec<DecisionLine>,
+    /// The decisions and when they were made, oldest first.
+    pub(super) decisions: Vec<(WallTime, Decision)>,
     pub(super) usages: Vec<UsageLine>,
-    pub(super) hooks: Vec<HookLine>,
-    /// The number of Enters that hopty pressed.
-    pub(super) enters: usize,
+    /// The conversations whose turns ended, once for each turn.
+    pub(super) ended_turns: Vec<String>,
 }
 
 impl JournalReader {
@@ -90,17 +64,14 @@ impl JournalReader {
             begun: WallTime::default(),
             decisions: Vec::new(),
             usages: Vec::new(),
-            hooks: Vec::new(),
-            enters: 0,
+            ended_turns: Vec::new(),
         }
     }
 
-    /// Reads new lines; returns whether there were any.
-    pub(super) fn read(&mut self) -> bool {
-        let mut any = false;
+    /// Reads new lines.
+    pub(super) fn read(&mut self) {
         let mut buf = [0; CHUNK];
         while let Ok(TailRead::Bytes(n)) = self.tail.read(&mut buf) {
-            any = true;
             self.partial.extend_from_slice(&buf[..n]);
             while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.partial.drain(..=end).collect();
@@ -109,62 +80,43 @@ impl JournalReader {
                 }
             }
         }
-        any
     }
 
     fn line(&mut self, line: &Value) {
         // All lines must use one clock, or a reading and the decision based on it change places.
         let t = line["t"].as_u64().unwrap_or(0);
         let at = self.begun.after(t);
+        let (event, hook) = (&line["event"], &line["event"]["hook"]);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         if line.get("open").is_some() {
             let opened = line["at"].as_str().and_then(WallTime::parse).unwrap_or_default();
             self.begun = WallTime(opened.0 - i64::try_from(t).unwrap_or(0));
-        } else if let Some(decision) = line.get("decision") {
-            let text = |key: &str| text(&decision[key]);
-            self.decisions.push(DecisionLine {
-                at,
-                kind: text("kind"),
-                sentence: text("sentence"),
-                handoff: text("handoff"),
-                conversation: text("conversation"),
-                level: text("level"),
-            });
-        } else if let Some(event) = line.get("event") {
-            let conversation = text(&event["conversation"]);
-            match event["kind"].as_str() {
-                Some("usage") => {
-                    let number = |key: &str| event[key].as_u64().unwrap_or(0);
-                    self.usages.push(UsageLine {
-                        at,
-                        conversation,
-                        tokens: number("tokens"),
-                        window: number("window"),
-                    });
-                }
-                Some("hook") => {
-                    let hook = &event["hook"];
-                    let (event, conversation) = (text(&hook["event"]), text(&hook["conversation"]));
-                    self.hooks.push(HookLine { at, event, conversation });
-                }
-                _ => {}
-            }
-        } else if line["action"]["typing"]["what"] == "enter" {
-            self.enters += 1;
+        } else if let Ok(decision) = Decision::deserialize(&line["decision"]) {
+            self.decisions.push((at, decision));
+        } else if event["kind"] == "usage" {
+            let number = |key: &str| event[key].as_u64().unwrap_or(0);
+            let (tokens, window) = (number("tokens"), number("window"));
+            self.usages.push(UsageLine { at, conversation: text(&event["conversation"]), tokens, window });
+        } else if hook["event"] == "Stop" {
+            self.ended_turns.push(text(&hook["conversation"]));
         }
     }
 
-    pub(super) fn conversations(&self) -> Vec<&str> {
-        let begun = self.decisions.iter().filter(|decision| decision.kind == "run.spawned");
-        begun.map(|decision| decision.conversation.as_str()).collect()
+    /// The conversations that were started, oldest first.
+    pub(super) fn conversations(&self) -> Vec<String> {
+        let begun = self.decisions.iter().filter(|(_, decision)| decision.kind == DecisionKind::RunSpawned);
+        begun.filter_map(|(_, decision)| Some(decision.conversation.as_ref()?.to_string())).collect()
     }
 
-    pub(super) fn first(&self, kind: &str) -> Option<&DecisionLine> {
-        self.decisions.iter().find(|decision| decision.kind == kind)
+    /// The first decision of this kind, and when it was made.
+    pub(super) fn first(&self, kind: DecisionKind) -> Option<&(WallTime, Decision)> {
+        self.decisions.iter().find(|(_, decision)| decision.kind == kind)
     }
-}
 
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
+    /// The conversation that was given the continuation prompt.
+    pub(super) fn continued(&self) -> Option<&ConversationId> {
+        self.first(DecisionKind::DeliverySubmitted)?.1.conversation.as_ref()
+    }
 }
 
 #[cfg(test)]
@@ -178,30 +130,28 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal.jsonl");
         let mut journal = JournalReader::new(&path);
-        assert!(!journal.read());
+        journal.read();
         let mut file = std::fs::File::create(&path).unwrap();
+        let usage = r#"{"kind":"usage","conversation":"c","tokens":184000,"window":200000}"#;
         writeln!(file, r#"{{"seq":1,"t":5,"at":"2026-11-20T14:00:00.005Z","open":{{}}}}"#).unwrap();
-        writeln!(file, r#"{{"seq":2,"t":20,"event":{{"kind":"usage","conversation":"c","tokens":184000,"window":200000}}}}"#).unwrap();
+        writeln!(file, r#"{{"seq":2,"t":20,"event":{usage}}}"#).unwrap();
         write!(file, r#"{{"seq":3,"t":30,"event":{{"kind":"hook","id":1,"hook":{{"event":"Stop","conver"#)
             .unwrap();
-        assert!(journal.read());
-        assert_eq!((journal.usages[0].percent(), journal.hooks.len()), (92, 0));
+        journal.read();
+        assert_eq!((journal.usages[0].percent(), journal.ended_turns.len()), (92, 0));
         writeln!(file, r#"sation":"c"}}}}}}"#).unwrap();
         writeln!(file, "no json").unwrap();
-        writeln!(file, r#"{{"seq":4,"t":31,"action":{{"kind":"type","typing":{{"what":"enter"}}}}}}"#)
-            .unwrap();
-        let decision = r#"{"kind":"handoff.saved","handoff":"HO-1","sentence":"Saved."}"#;
+        let decision = r#"{"kind":"handoff.saved","run":1,"sentence":"Saved.","because":[3]}"#;
         // Rounded down, while the reading that it is based on was rounded up.
         writeln!(file, r#"{{"seq":5,"t":40,"at":"2026-11-20T14:00:00.039Z","decision":{decision}}}"#)
             .unwrap();
-        assert!(journal.read());
-        assert_eq!(journal.hooks[0].at.rfc3339_ms(), "2026-11-20T14:00:00.030Z");
-        assert_eq!(journal.enters, 1);
-        let saved = journal.first("handoff.saved").unwrap();
+        journal.read();
+        assert_eq!(journal.ended_turns, ["c"]);
+        let (at, saved) = journal.first(DecisionKind::HandoffSaved).unwrap();
         assert_eq!(
-            (saved.handoff.as_str(), saved.at.rfc3339_ms().as_str()),
-            ("HO-1", "2026-11-20T14:00:00.040Z")
+            (saved.sentence.as_str(), at.rfc3339_ms().as_str()),
+            ("Saved.", "2026-11-20T14:00:00.040Z")
         );
-        assert_eq!(journal.first("delivery.started"), None);
+        assert_eq!(journal.first(DecisionKind::DeliveryStarted), None);
     }
 }

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use super::demo_dirs::DemoDirs;
 use super::demo_event::{DemoActor, DemoEvent};
-use super::demo_text::{Palette, bold, dim, visible, wrap};
+use super::demo_outcome::DemoOutcome;
+use super::demo_text::{Palette, bold, dim};
 use super::plain_output;
-use super::proof::Facts;
 use super::scripted_model::GOAL;
 use crate::core::text::safe_text::thousands;
+use crate::core::text::visible::visible;
 use crate::core::text::word_wrap::wrap_words;
 use crate::sys::fd::is_terminal;
 use crate::tty::{can_draw, raw};
@@ -21,8 +22,6 @@ use crate::tty::{can_draw, raw};
 const EXCERPT: usize = 25;
 /// The greatest width of text, in columns.
 const WIDEST: usize = 100;
-/// The least width of text beside a word, in columns.
-const BESIDE: usize = 28;
 
 /// The page's style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,10 +58,8 @@ impl PageStyle {
 
 /// The content of the page.
 pub(super) struct Page<'a> {
-    pub(super) facts: &'a Facts,
+    pub(super) outcome: &'a DemoOutcome,
     pub(super) entries: &'a [DemoEvent],
-    /// Whether no process is left.
-    pub(super) all_gone: bool,
     pub(super) took: Duration,
     /// The kept files, if any.
     pub(super) kept: Option<KeptFiles>,
@@ -96,12 +93,8 @@ impl Page<'_> {
     /// The page after a run in which everything happened.
     pub(super) fn whole(&self) -> String {
         let mut out = String::new();
-        let took = format!(
-            "it worked, in {:.0} seconds. The demo checked everything below.",
-            self.took.as_secs_f64()
-        );
         out.push('\n');
-        self.heading(&mut out, &format!("hopty demo: {took}"));
+        self.heading(&mut out, &format!("hopty demo: it worked, in {:.0} seconds.", self.took.as_secs_f64()));
         out.push('\n');
         self.happened(&mut out);
         self.why(&mut out, "Why, in hopty's own words (from its journal)");
@@ -128,7 +121,7 @@ impl Page<'_> {
         }
         out.push('\n');
         self.left(&mut out);
-        if matches!(self.facts.code, Some(126 | 127)) {
+        if matches!(self.outcome.code, Some(126 | 127)) {
             self.item(
                 &mut out,
                 "hint:",
@@ -148,13 +141,13 @@ impl Page<'_> {
     }
 
     fn happened(&self, out: &mut String) {
-        let Facts { old, new, fill, .. } = self.facts;
+        let DemoOutcome { first_steps, second_steps, fill, .. } = self.outcome;
         let (percent, window) = (fill.percent(), thousands(fill.window));
         let steps = [
             format!("You started hopty in place of claude and typed a goal: \"{GOAL}\""),
             format!(
-                "The agent worked in {} tool steps, and its context filled to {percent} % of {} tokens.",
-                old.uses, window
+                "The agent worked in {first_steps} tool steps, and its context filled to {percent} % of \
+                 {window} tokens."
             ),
             "Above 80 %, hopty waited for the end of the turn to hand over. The turn went on, so at 90 % it \
              took the next tool \
@@ -166,9 +159,8 @@ impl Page<'_> {
              pressed Enter, and had proof that it was submitted."
                 .to_owned(),
             format!(
-                "The new conversation read the state of the file and finished it in {} more tool steps. \
-                 Nobody had to help.",
-                new.uses
+                "The new conversation read the state of the file and finished it in {second_steps} more tool \
+                 steps. Nobody had to help."
             ),
         ];
         self.heading(out, "What happened");
@@ -187,16 +179,16 @@ impl Page<'_> {
     }
 
     fn handoff(&self, out: &mut String) {
-        let all = self.facts.brief.lines().count();
+        let all = self.outcome.brief.lines().count();
         self.heading(
             out,
             &format!(
                 "Handoff {}, as the new conversation saw it (the first {} of {all} lines)",
-                self.facts.handoff,
+                self.outcome.handoff,
                 EXCERPT.min(all)
             ),
         );
-        for line in self.facts.brief.lines().take(EXCERPT) {
+        for line in self.outcome.brief.lines().take(EXCERPT) {
             for row in wrap_words(&visible(line), 0, self.form.width.saturating_sub(5)).split('\n') {
                 let _ = writeln!(out, "  {}", self.form.paint(format!("| {row}").trim_end(), 6));
             }
@@ -205,38 +197,25 @@ impl Page<'_> {
     }
 
     fn figures(&self, out: &mut String) {
-        let Facts { old, new, fill, .. } = self.facts;
-        let gap = self
-            .facts
-            .gap_ms
-            .map_or_else(|| "unknown".to_owned(), |ms| format!("{ms} ms (with the stand-in)"));
+        let DemoOutcome { fill, gap_ms, lines, .. } = self.outcome;
+        let gap = gap_ms.map_or_else(|| "unknown".to_owned(), |ms| format!("{ms} ms (with the stand-in)"));
+        let context = format!("{} of {} tokens", thousands(fill.tokens), thousands(fill.window));
         let rows = [
-            (
-                "context at the hand-over",
-                format!("{} of {} tokens", thousands(fill.tokens), thousands(fill.window)),
-            ),
-            ("last hook to the new one's first request", gap),
-            ("Enters that hopty pressed", self.facts.enters.to_string()),
-            ("tool uses and results, first conversation", format!("{} and {}", old.uses, old.results)),
-            ("tool uses and results, second conversation", format!("{} and {}", new.uses, new.results)),
-            ("requests of the first one after the hand-over", self.facts.late.to_string()),
-            ("lines in the file", self.facts.lines.len().to_string()),
+            ("context at the hand-over", context),
+            ("saved handoff to the new one's first request", gap),
+            ("lines in the file", lines.len().to_string()),
         ];
         self.heading(out, "Figures of this run");
         for (what, figure) in rows {
-            self.row(out, (what, false), 45, &figure);
+            self.row(out, what, 45, &figure);
         }
         out.push('\n');
     }
 
     fn left(&self, out: &mut String) {
-        if !self.all_gone {
-            self.item(out, "", "The demo could not end one of its processes.");
-        }
         let Some(kept) = &self.kept else {
-            let what =
-                if self.all_gone { "Nothing is left: no process, no file." } else { "No file is left." };
-            self.item(out, "", &format!("{what} (`hopty demo --keep` keeps the files.)"));
+            let what = "Nothing is left: no process, no file. (`hopty demo --keep` keeps the files.)";
+            let _ = writeln!(out, "{}", wrap_words(what, 0, self.form.width - 1));
             return;
         };
         self.heading(out, &format!("The files are in {}", kept.base.display()));
@@ -263,54 +242,30 @@ impl Page<'_> {
             ("hopty attach", "back into a session that you left with Ctrl+\\ d"),
         ];
         for (command, what) in rows {
-            self.row(out, (command, true), 13, what);
+            self.row(out, &self.form.bold(&format!("{command:<13}")), 13, what);
         }
     }
 
     fn heading(&self, out: &mut String, text: &str) {
-        for row in wrap(text, self.form.width.saturating_sub(1)) {
-            let _ = writeln!(out, "{}", self.form.bold(&row));
-        }
+        let _ = writeln!(out, "{}", self.form.bold(&wrap_words(text, 0, self.form.width - 1)));
     }
 
-    /// A word of up to `column` columns with its text beside it, or after it if the page is too narrow.
-    fn row(&self, out: &mut String, (word, bold): (&str, bool), column: usize, text: &str) {
-        let indent = column + 4;
-        if self.form.width < indent + BESIDE {
-            for (n, row) in
-                wrap(&format!("{word}: {text}"), self.form.width.saturating_sub(5)).iter().enumerate()
-            {
-                let _ = writeln!(out, "{}{row}", if n == 0 { "  " } else { "    " });
-            }
-            return;
-        }
-        for (n, row) in wrap(text, self.form.width.saturating_sub(indent + 1)).iter().enumerate() {
-            let word = format!("{word:<column$}");
-            let head = match n {
-                0 => format!("  {}  ", if bold { self.form.bold(&word) } else { word }),
-                _ => " ".repeat(indent),
-            };
-            let _ = writeln!(out, "{head}{row}");
-        }
+    /// A word in `column` columns with its text beside it.
+    fn row(&self, out: &mut String, word: &str, column: usize, text: &str) {
+        let row = format!("  {word:<column$}  {text}");
+        let _ = writeln!(out, "{}", wrap_words(&row, column + 4, self.form.width - 1));
     }
 
     /// A paragraph with a mark in front.
     fn item(&self, out: &mut String, mark: &str, text: &str) {
-        let indent = if mark.is_empty() { 0 } else { mark.len() + 3 };
-        for (n, row) in wrap(text, self.form.width.saturating_sub(indent + 1)).iter().enumerate() {
-            let head = match (n, mark) {
-                (_, "") => String::new(),
-                (0, mark) => format!("  {} ", self.form.dim(mark)),
-                _ => " ".repeat(indent),
-            };
-            let _ = writeln!(out, "{head}{row}");
-        }
+        let paragraph = format!("  {} {text}", self.form.dim(mark));
+        let _ = writeln!(out, "{}", wrap_words(&paragraph, mark.len() + 3, self.form.width - 1));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::proof::tests::good;
+    use super::super::demo_outcome::tests::good;
     use super::*;
 
     fn entries() -> Vec<DemoEvent> {
@@ -325,11 +280,10 @@ mod tests {
         ]
     }
 
-    fn page<'a>(facts: &'a Facts, entries: &'a [DemoEvent], palette: Option<Palette>) -> Page<'a> {
+    fn page<'a>(outcome: &'a DemoOutcome, entries: &'a [DemoEvent], palette: Option<Palette>) -> Page<'a> {
         Page {
-            facts,
+            outcome,
             entries,
-            all_gone: true,
             took: Duration::from_secs(21),
             kept: None,
             form: PageStyle { palette, width: 80 },
@@ -338,26 +292,26 @@ mod tests {
 
     #[test]
     fn the_page_explains_what_happened_and_what_to_do_next() {
-        let (facts, entries) = (good(), entries());
-        let text = page(&facts, &entries, None).whole();
+        let (outcome, entries) = (good(), entries());
+        let text = page(&outcome, &entries, None).whole();
         for part in [
             "in 21 seconds", "filled to 92 % of", "level hard", "HO-20261120-142950-c74cc080", "640 ms",
-            "7 and 7", "Nothing is left", "where you would type claude", "  hopty attach ",
+            "7 tool", "Nothing is left", "where you would type claude", "  hopty attach ",
         ] {
             assert!(text.contains(part), "{part}:\n{text}");
         }
         assert!(!text.contains("not on the page"));
         assert!(!text.contains('\x1b'), "no escape codes without a terminal");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let painted = page(&facts, &entries, Some(Palette::Plain)).whole();
+        let painted = page(&outcome, &entries, Some(Palette::Plain)).whole();
         assert!(painted.contains("\x1b[1m") && !painted.contains("\x1b[3"), "NO_COLOR leaves bold");
     }
 
     #[test]
     fn a_narrow_terminal_breaks_no_word_of_it() {
-        let (facts, entries) = (good(), entries());
+        let (outcome, entries) = (good(), entries());
         for width in [40, 60, 77] {
-            let mut page = page(&facts, &entries, None);
+            let mut page = page(&outcome, &entries, None);
             page.form.width = width;
             let text = page.whole();
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
@@ -374,11 +328,12 @@ mod tests {
 
     #[test]
     fn failures_are_named_with_the_last_screen() {
-        let (mut facts, entries) = (good(), entries());
-        facts.code = Some(126);
+        let (mut outcome, entries) = (good(), entries());
+        outcome.code = Some(126);
         let screen = ["".to_owned(), "hopty: \x1b[31mnot executable".to_owned()];
-        let text = page(&facts, &entries, None).failed(&["hopty ended with code 126".to_owned()], &screen);
-        for part in ["did not happen", "- hopty ended with code 126", "| hopty: [31mnot executable", "TMPDIR"]
+        let text = page(&outcome, &entries, None).failed(&["hopty ended with code 126".to_owned()], &screen);
+        for part in
+            ["did not happen", "- hopty ended with code 126", "| hopty: \\u{1b}[31mnot executable", "TMPDIR"]
         {
             assert!(text.contains(part), "{part}:\n{text}");
         }
@@ -386,7 +341,7 @@ mod tests {
 
     #[test]
     fn kept_files_are_named_below_their_directory() {
-        let (facts, entries) = (good(), entries());
+        let (outcome, entries) = (good(), entries());
         let path = |name: &str| PathBuf::from("/t/hopty-demo-x").join(name);
         let kept = KeptFiles {
             base: path(""),
@@ -395,7 +350,7 @@ mod tests {
             transcripts: path("p"),
             work: path("w/hello.txt"),
         };
-        let text = Page { kept: Some(kept), ..page(&facts, &entries, None) }.cut_short();
+        let text = Page { kept: Some(kept), ..page(&outcome, &entries, None) }.cut_short();
         assert!(
             text.contains("The files are in /t/hopty-demo-x") && text.contains("the work     w/hello.txt"),
             "{text}"

@@ -4,9 +4,11 @@
 use std::time::Duration;
 
 use super::demo_event::Pace;
-use super::demo_terminal::DemoTerminal;
 use super::journal_reader::JournalReader;
 use super::scripted_model::{DONE, GOAL};
+use crate::core::supervisor::action::DecisionKind;
+use crate::screen::Screen;
+use crate::testing::test_terminal::TestTerminal;
 
 /// How long one beat may take before the demo gives up. Only a stuck machine takes that long.
 const BEAT_LIMIT: Duration = Duration::from_secs(60);
@@ -87,7 +89,7 @@ impl Story {
     pub(super) fn step(
         &mut self,
         now: Duration,
-        inner: &mut DemoTerminal,
+        inner: &mut TestTerminal,
         journal: &JournalReader,
     ) -> StoryStep {
         let next = self.next(now, inner, journal);
@@ -105,19 +107,19 @@ impl Story {
         }
     }
 
-    fn next(&mut self, now: Duration, inner: &mut DemoTerminal, journal: &JournalReader) -> Beat {
-        if inner.exit_code().is_some() {
+    fn next(&mut self, now: Duration, inner: &mut TestTerminal, journal: &JournalReader) -> Beat {
+        if inner.end().is_some() {
             return Beat::Over;
         }
-        let decided = |kind: &str| journal.first(kind).is_some();
+        let decided = |kind| journal.first(kind).is_some();
         let beat = self.beat;
         match beat {
-            Beat::Starting if inner.has_box() && now > self.since + self.pace.look() => Beat::Asking,
+            Beat::Starting if has_box(inner.screen()) && now > self.since + self.pace.look() => Beat::Asking,
             Beat::Asking if self.enter(now, inner, GOAL) => Beat::Working,
-            Beat::Working | Beat::Waiting if decided("safe_point.reached") => Beat::HandingOver,
-            Beat::Working if decided("restart.requested") => Beat::Waiting,
-            Beat::HandingOver if decided("delivery.submitted") => Beat::GoingOn,
-            Beat::GoingOn if inner.shows(DONE) && ended_turn(journal) => Beat::Done,
+            Beat::Working | Beat::Waiting if decided(DecisionKind::SafePointReached) => Beat::HandingOver,
+            Beat::Working if decided(DecisionKind::RestartRequested) => Beat::Waiting,
+            Beat::HandingOver if decided(DecisionKind::DeliverySubmitted) => Beat::GoingOn,
+            Beat::GoingOn if shows(inner.screen(), DONE) && ended_turn(journal) => Beat::Done,
             Beat::Done if now > self.since + self.pace.look() => Beat::Leaving,
             Beat::Leaving => {
                 self.enter(now, inner, EXIT);
@@ -128,21 +130,19 @@ impl Story {
     }
 
     /// Types `text`, waits until the box shows it, and presses Enter; returns true when that is done.
-    fn enter(&mut self, now: Duration, inner: &mut DemoTerminal, text: &str) -> bool {
+    fn enter(&mut self, now: Duration, inner: &mut TestTerminal, text: &str) -> bool {
         if now < self.last_key + Duration::from_millis(self.pace.key_ms) {
             return false;
         }
         match text.get(self.typed..=self.typed) {
             Some(key) => {
-                inner.type_keys(key.as_bytes());
-                self.typed += 1;
+                self.typed += usize::from(inner.send(key.as_bytes()).is_ok());
                 self.last_key = now;
                 false
             }
-            None if self.typed == text.len() && inner.shows(text) => {
-                inner.type_keys(b"\r");
+            None if self.typed == text.len() && shows(inner.screen(), text) => {
                 self.typed += 1;
-                true
+                inner.send(b"\r").is_ok()
             }
             None => false,
         }
@@ -151,8 +151,19 @@ impl Story {
 
 /// Whether the turn of the new conversation has ended.
 fn ended_turn(journal: &JournalReader) -> bool {
-    let new = journal.first("delivery.submitted").map_or("", |decision| decision.conversation.as_str());
-    journal.hooks.iter().any(|hook| hook.event == "Stop" && hook.conversation == new)
+    let new = journal.continued().map(ToString::to_string);
+    journal.ended_turns.iter().any(|ended| Some(ended) == new.as_ref())
+}
+
+/// Whether the screen shows `text`, on one row or wrapped between words over several.
+fn shows(screen: &Screen, text: &str) -> bool {
+    let rows = screen.lines();
+    let words: Vec<&str> = rows.iter().flat_map(|row| row.split_whitespace()).collect();
+    words.join(" ").contains(text)
+}
+
+fn has_box(screen: &Screen) -> bool {
+    screen.lines().iter().any(|line| line.starts_with("❯\u{a0}"))
 }
 
 #[cfg(test)]
