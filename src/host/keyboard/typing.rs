@@ -146,7 +146,7 @@ mod tests {
     fn keys_of_a_hand_over_reach_the_next_run_in_order_behind_its_prompts_and_the_draft() {
         let (mut keyboard, mut program) = (Keyboard::new(Agent::Claude), Program::new(InputFocus::Prompt));
         keyboard.give(InputClass::Typed, b"draft ".to_vec(), true, &mut program);
-        keyboard.draft.save(1, None);
+        keyboard.draft.save(1, None, &|_| None);
         keyboard.held.hold();
         keyboard.give(InputClass::Typed, b"held".to_vec(), true, &mut program);
         keyboard.give(InputClass::Report, b"\x1b[?62;c".to_vec(), true, &mut program);
