@@ -3,6 +3,7 @@
 
 mod code_files;
 pub mod find_claude;
+pub mod pasted_images;
 pub mod plugin;
 pub mod sessions_file;
 pub mod settings_files;

@@ -16,6 +16,14 @@ const AFTER_ENTER_MS: u64 = 50;
 /// (measured).
 const RUN_BYTES: usize = 50;
 const AFTER_RUN_MS: u64 = 5;
+/// The pause after a paste that another follows, in ms: Claude joins pastes that come within 100 ms (2.1.332).
+const AFTER_PASTE_MS: u64 = 200;
+/// The pause after the path of an image, in ms: Claude reads the file before its placeholder appears.
+const AFTER_IMAGE_MS: u64 = 600;
+/// The pause before and after Tab, in ms: Claude lists files within 300 ms (2.1.332).
+const LIST_MS: u64 = 400;
+/// File names whose paste becomes an image.
+const IMAGE_ENDS: [&str; 5] = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
 
 /// The bytes typed since the last submit.
 #[derive(Clone, Debug, Default)]
@@ -92,6 +100,38 @@ pub struct Unit {
     pub pause_after_ms: u64,
 }
 
+/// Whether a pasted text is the path of an image, or has one: Claude attaches the image instead.
+#[must_use]
+pub fn has_image_path(text: &str) -> bool {
+    let text = text.to_lowercase();
+    IMAGE_ENDS.iter().any(|end| text.contains(end))
+}
+
+/// The complete pastes among typed bytes, oldest first, with `\n` for each line end.
+#[must_use]
+pub fn pasted_texts(bytes: &[u8]) -> Vec<String> {
+    let of_paste = |unit: Unit| {
+        let text = unit.bytes.strip_prefix(PASTE_START)?.strip_suffix(PASTE_END)?;
+        Some(String::from_utf8_lossy(text).replace("\r\n", "\n").replace('\r', "\n"))
+    };
+    units(bytes).into_iter().filter(|unit| unit.class == InputClass::Paste).filter_map(of_paste).collect()
+}
+
+/// Typed bytes without the keys that act outside of the text in the prompt box, such as Esc, which interrupts
+/// Claude, or Ctrl+G, which opens an editor. Cursor keys and keys that edit stay.
+#[must_use]
+pub fn without_commands(bytes: &[u8]) -> Vec<u8> {
+    let is_command = |unit: &Unit| match unit.bytes[..] {
+        [0x1b] => true,
+        [0x1b, key] => !matches!(key, b'b' | b'd' | b'f' | b'y' | b'\r' | 0x7f),
+        // Ctrl+G, L, O, R, T, V and Tab.
+        [key] => matches!(key, 0x07 | 0x0c | 0x0f | 0x12 | 0x14 | 0x16 | 0x09),
+        _ => false,
+    };
+    let kept = units(bytes).into_iter().filter(|unit| unit.class != InputClass::Typed || !is_command(unit));
+    kept.flat_map(|unit| unit.bytes).collect()
+}
+
 /// Splits typed bytes for replay: one key or sequence at a time, plain text in short pieces, a paste as a
 /// whole. Together the units are the bytes, unchanged. An incomplete sequence or paste is the last unit.
 pub fn units(bytes: &[u8]) -> Vec<Unit> {
@@ -141,7 +181,33 @@ pub fn units(bytes: &[u8]) -> Vec<Unit> {
     let mut rest = Vec::new();
     classifier.flush(&mut rest);
     rest.into_iter().for_each(add);
+    pause_between(&mut units);
     units
+}
+
+/// Keeps pastes apart, and gives Claude time to read an image and to list what Tab completes.
+fn pause_between(units: &mut [Unit]) {
+    for at in 0..units.len() {
+        if units[at].bytes == b"\t" {
+            units[at].pause_after_ms = LIST_MS;
+            if let Some(before) = at.checked_sub(1) {
+                units[before].pause_after_ms = LIST_MS;
+            }
+        }
+        let is_paste = |at: usize| units.get(at).is_some_and(|unit: &Unit| unit.class == InputClass::Paste);
+        if !is_paste(at) {
+            continue;
+        }
+        let is_short = units[at].bytes.len() < 4096;
+        let pause = if is_short && has_image_path(&String::from_utf8_lossy(&units[at].bytes)) {
+            AFTER_IMAGE_MS
+        } else if is_paste(at + 1) {
+            AFTER_PASTE_MS
+        } else {
+            continue;
+        };
+        units[at].pause_after_ms = pause;
+    }
 }
 
 fn is_text(unit: &Unit) -> bool {
@@ -206,6 +272,24 @@ mod tests {
         classifier.flush(&mut pieces);
         draft.take(b"", &pieces);
         assert_eq!(draft.bytes(), b"a\x1b");
+    }
+
+    #[test]
+    fn pastes_stay_apart_and_tab_has_time_to_complete() {
+        let pauses = |bytes: &[u8]| units(bytes).iter().map(|unit| unit.pause_after_ms).collect::<Vec<_>>();
+        assert_eq!(pauses(b"\x1b[200~a\x1b[201~b"), [0, 0]);
+        let image = b"\x1b[200~/t/1.png\x1b[201~\x1b[200~b\x1b[201~";
+        assert_eq!(pauses(image), [AFTER_IMAGE_MS, 0]);
+        assert_eq!(pauses(b"\x1b[200~a\x1b[201~\x1b[200~b\x1b[201~"), [AFTER_PASTE_MS, 0]);
+        assert_eq!(pauses(b"@READ\t and"), [LIST_MS, LIST_MS, 0]);
+    }
+
+    #[test]
+    fn pasted_texts_and_keys_that_are_no_text() {
+        let typed = b"see \x1b[200~a\r\nb\rc\x1b[201~\x1b[D \x07\x1bp\x1bbend";
+        assert_eq!(pasted_texts(typed), ["a\nb\nc"]);
+        let kept = without_commands(typed);
+        assert_eq!(kept, b"see \x1b[200~a\r\nb\rc\x1b[201~\x1b[D \x1bbend");
     }
 
     #[test]

@@ -163,7 +163,7 @@ impl Host {
             let ours = self.child.facts().is_some_and(|facts| facts.prompt == PromptBox::Ours);
             if self.session.is_claude() && self.keyboard.would_lose_draft(self.phase(), ours) {
                 let shown = self.child.view(&mut self.events).and_then(|view| view.prompt_box);
-                self.keyboard.draft.save(self.recorder.supervisor.run(), shown.as_ref());
+                self.save_draft(shown.as_ref());
             }
             if self.session.is_claude() && leaves_draft(self.phase()) {
                 for prompt in self.keyboard.unrecorded.take(self.clock.now()).iter().rev() {

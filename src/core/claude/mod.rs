@@ -7,6 +7,7 @@ pub mod agent_file;
 pub mod api_error;
 pub mod args;
 pub mod ask_mode_question;
+pub mod box_placeholders;
 pub mod carry_over;
 pub mod checks;
 pub mod command_files;

@@ -71,6 +71,11 @@ impl Handoffs {
         step.decide(DecisionKind::HandoffConsumed, text).handoff(handoff).conversation(of);
     }
 
+    /// The handoff that this conversation received and has not answered.
+    pub(super) fn given_to(&self, conversation: Option<&ConversationId>) -> Option<&HandoffId> {
+        self.consuming.as_ref().filter(|(_, of)| Some(of) == conversation).map(|(handoff, _)| handoff)
+    }
+
     /// The failed save because of which no hand-over is attempted at this level now.
     pub(super) fn pause(&self, now: Stamp, level: Level) -> Option<&FailedSave> {
         self.failed.as_ref().filter(|failed| now < failed.until && level <= failed.level)

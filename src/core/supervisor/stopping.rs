@@ -253,10 +253,11 @@ impl Supervisor {
                 }
                 RunPlan { conversation: self.session.next.clone(), handoff: None, carries: None, ..plan }
             }
-            // Claude has refused to resume it.
-            None if is_unwritten && self.crash_guard.in_a_row > 1 => {
-                RunPlan::begin_again(self.session.next.clone())
-            }
+            // Claude has refused to resume it. If it was given a handoff, the next one is.
+            None if is_unwritten && self.crash_guard.in_a_row > 1 => RunPlan {
+                handoff: self.handoffs.given_to(self.conversation.id.as_ref()).cloned(),
+                ..RunPlan::begin_again(self.session.next.clone())
+            },
             None => RunPlan::resume(self.conversation.id.clone()),
         };
         step.notice(DecisionKind::RunEnded, text);

@@ -39,7 +39,10 @@ impl CarriedPrompts {
         }
         let known =
             |prompt: &str| self.taken.iter().any(|(taken, _)| taken.is(prompt)) || has(&self.stopped, prompt);
-        self.queued = queued.into_iter().filter(|prompt| !known(prompt)).map(str::to_owned).collect();
+        // The fresh conversation is what `/compact` asks for.
+        let compacts = |prompt: &str| prompt.split_whitespace().next() == Some("/compact");
+        let queued = queued.into_iter().filter(|prompt| !known(prompt) && !compacts(prompt));
+        self.queued = queued.map(str::to_owned).collect();
     }
 
     /// The hand-over of run `run` is cancelled: its Claude still has its queue.
@@ -224,6 +227,14 @@ mod tests {
         carried.found_queued(3, vec!["fourth"]);
         carried.take_first_queued(3);
         assert_eq!(carried.unsent().collect::<Vec<_>>(), ["third", "fourth"], "of the same run");
+    }
+
+    #[test]
+    fn a_compaction_that_waits_in_the_queue_is_not_for_the_fresh_conversation() {
+        let mut carried = CarriedPrompts::default();
+        carried.found_queued(1, vec!["/compact keep the rules", "/compact", "/compactor"]);
+        carried.take_first_queued(1);
+        assert_eq!(carried.unsent().collect::<Vec<_>>(), ["/compactor"]);
     }
 
     /// Its hook runs while its run is being stopped.

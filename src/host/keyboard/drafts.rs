@@ -1,9 +1,11 @@
 //! The draft in the prompt box, which is saved before a run ends.
 
 use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 
+use crate::core::claude::box_placeholders::{BoxPlaceholder, Pasted, box_placeholders};
 use crate::core::claude::screen_reading::{BoxMode, ScreenPromptBox};
-use crate::core::draft::Draft;
+use crate::core::draft::{Draft, has_image_path, pasted_texts, without_commands};
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
 use crate::core::input::{Classifier, InputClass};
 use crate::core::supervisor::phase::{EndCause, Phase};
@@ -23,6 +25,8 @@ const STASH_KEYS: [&[u8]; 2] = [b"\x13", b"\x1b[115;5u"];
 const NEW_LINE: &[u8] = b"\\\r";
 /// The longest submitted text that is remembered, in bytes: a longer one may be any prompt.
 const ENTERED_BYTES: usize = 64 << 10;
+/// How much pasted text of a run is remembered, in bytes.
+const PASTES_BYTES: usize = 1 << 20;
 /// How many submitted texts of a run are remembered.
 const ENTERED_CAP: usize = 256;
 /// A prompt of this length may be longer than a draft, in bytes: its line in the queue is cut.
@@ -56,6 +60,9 @@ pub(in crate::host) struct PromptDraft {
     entered_here: VecDeque<(Stamp, Vec<u8>)>,
     /// The draft that the person has put aside with Ctrl+S, as typed bytes.
     stashed: Vec<u8>,
+    /// What a person pasted in this run into drafts that were submitted or discarded, oldest first: an
+    /// interrupt leaves the draft in the box, and Claude's history brings drafts back.
+    pastes: VecDeque<String>,
     /// Since when Claude waits for a prompt, according to its hooks.
     idle_since: Option<Stamp>,
     /// Whether the program has a prompt box.
@@ -74,6 +81,7 @@ impl PromptDraft {
             entered: VecDeque::new(),
             entered_here: VecDeque::new(),
             stashed: Vec::new(),
+            pastes: VecDeque::new(),
             idle_since: None,
             has_box,
         }
@@ -97,6 +105,9 @@ impl PromptDraft {
                 }
                 self.was_submitted(typed, now);
             }
+            if matches!(piece.class, InputClass::Submit | InputClass::Interrupt) {
+                self.keep_pastes();
+            }
             self.typed.take(&[], std::slice::from_ref(piece));
             if piece.class == InputClass::Typed {
                 self.take_stash_key();
@@ -105,6 +116,15 @@ impl PromptDraft {
             if piece.class != InputClass::Submit || is_draft {
                 self.note_key(piece.class);
             }
+        }
+    }
+
+    /// Remembers what was pasted into the draft.
+    fn keep_pastes(&mut self) {
+        self.pastes.extend(pasted_texts(self.typed.bytes()));
+        let mut bytes: usize = self.pastes.iter().map(String::len).sum();
+        while bytes > PASTES_BYTES {
+            bytes -= self.pastes.pop_front().map_or(bytes, |oldest| oldest.len());
         }
     }
 
@@ -229,20 +249,38 @@ impl PromptDraft {
     }
 
     /// Before run `run` ends: saves the content of its prompt box, as bytes that produce it again, after what
-    /// an earlier run left and this one never got. Once per run.
-    pub fn save(&mut self, run: u32, shown: Option<&ScreenPromptBox>) {
+    /// an earlier run left and this one never got. Once per run. `image`: the file of an image in the box.
+    pub fn save(
+        &mut self,
+        run: u32,
+        shown: Option<&ScreenPromptBox>,
+        image: &dyn Fn(u32) -> Option<PathBuf>,
+    ) {
         if self.saved_in.replace(run) == Some(run) {
             return;
         }
         // The first half of a sequence is not text: the whole sequence is typed when the rest arrives.
         let typed = self.typed.bytes().to_vec();
+        let is_known = text_of(&typed).is_some_and(|text| !text.is_empty());
         self.saved.extend(match shown {
             // There is no box to read: only the typed bytes are known.
-            None => typed,
+            None => without_commands(&typed),
             Some(shown) if shown.text.is_empty() || !self.has_keys => Vec::new(),
+            Some(shown) if shown.mode != BoxMode::Prompt => without_commands(&typed),
+            Some(shown) if self.is(&shown.text) => typed,
             // The box shows only a part of it.
-            Some(shown) if shown.folded || shown.hidden != (0, 0) => typed,
-            Some(shown) if self.is(&shown.text) || shown.mode != BoxMode::Prompt => typed,
+            Some(shown) if shown.hidden != (0, 0) => match is_known && self.ends(&shown.text) {
+                true => typed,
+                false => self.typed_and_shown(&shown.text),
+            },
+            Some(shown) if shown.folded || !box_placeholders(&shown.text).is_empty() => {
+                match self.unfold(&shown.text, image) {
+                    Some(parts) if is_known && is_text_of(&parts, &typed) => typed,
+                    Some(parts) => parts.iter().flat_map(|part| paste(part)).collect(),
+                    None if is_known => typed,
+                    None => self.typed_and_shown(&shown.text),
+                }
+            }
             // Keys that answered a dialog, with text in the box that a program drew.
             Some(_) if is_answers(&typed) => Vec::new(),
             // A program drew more text behind what was typed.
@@ -276,6 +314,64 @@ impl PromptDraft {
     /// Whether the typed bytes alone produce the text in the box.
     fn is(&self, text: &str) -> bool {
         text_of(self.typed.bytes()).is_some_and(|typed| squeeze_draft(&typed) == squeeze_draft(text))
+    }
+
+    /// Whether what was typed ends with the part of it that the box shows.
+    fn ends(&self, shown: &str) -> bool {
+        text_of(self.typed.bytes()).is_some_and(|typed| squeeze_draft(&typed).contains(&squeeze_draft(shown)))
+    }
+
+    /// What the box shows, and before it what was typed, if that is not part of it: only Claude knows how the
+    /// keys changed the draft, and nothing of it may be lost.
+    fn typed_and_shown(&self, shown: &str) -> Vec<u8> {
+        let typed = String::from_utf8_lossy(&without_commands(self.typed.bytes()))
+            .replace("\x1b[200~", "")
+            .replace("\x1b[201~", "");
+        let typed = plain_text(&typed);
+        let (mut kept, seen) = (Vec::new(), squeeze_draft(shown));
+        if !seen.contains(&squeeze_draft(&typed)) {
+            kept.extend(paste(&typed));
+        }
+        if !squeeze_draft(&typed).contains(&seen) {
+            kept.extend(paste(shown));
+        }
+        kept
+    }
+
+    /// The text in the box with what its placeholders stand for, in the parts that are pasted one after
+    /// another; `None` if one of them is not known.
+    fn unfold(&self, shown: &str, image: &dyn Fn(u32) -> Option<PathBuf>) -> Option<Vec<String>> {
+        let found = box_placeholders(shown);
+        let mut pastes: Vec<String> = self.pastes.iter().cloned().collect();
+        pastes.extend(pasted_texts(&self.stashed));
+        pastes.extend(pasted_texts(self.typed.bytes()));
+        // Claude counts upwards, so the placeholder with the highest number is for the newest paste.
+        let mut newest_first: Vec<&BoxPlaceholder> = found.iter().collect();
+        newest_first.sort_by_key(|placeholder| std::cmp::Reverse(placeholder.number));
+        let mut texts = std::collections::BTreeMap::new();
+        for placeholder in newest_first {
+            let text = match placeholder.pasted {
+                Pasted::Image => match image(placeholder.number).as_deref().and_then(Path::to_str) {
+                    Some(path) => path.to_owned(),
+                    None => shown[placeholder.range.clone()].to_owned(),
+                },
+                Pasted::Text { line_ends } => {
+                    let is_it =
+                        |text: &String| text.matches('\n').count() == line_ends && !has_image_only(text);
+                    pastes.remove(pastes.iter().rposition(is_it)?)
+                }
+            };
+            texts.insert(placeholder.range.start, (placeholder.range.end, text));
+        }
+        let (mut parts, mut at) = (Vec::new(), 0);
+        for (start, (end, text)) in texts {
+            parts.push(shown[at..start].to_owned());
+            parts.push(text);
+            at = end;
+        }
+        parts.push(shown[at..].to_owned());
+        parts.retain(|part| !part.is_empty());
+        Some(parts)
     }
 
     /// Whether the text in the box begins with what was typed, and nothing else was pressed. What Claude
@@ -335,6 +431,36 @@ fn place_of<'t>(typed: impl Iterator<Item = &'t Vec<u8>> + Clone, prompt: &str) 
     exactly.or_else(|| typed.clone().position(|typed| explains(typed, prompt).is_none()))
 }
 
+/// Whether typed bytes produce the text that consists of these parts.
+fn is_text_of(parts: &[String], typed: &[u8]) -> bool {
+    text_of(typed).is_some_and(|typed| squeeze_draft(&typed) == squeeze_draft(&parts.concat()))
+}
+
+/// Whether a paste is one path of an image.
+fn has_image_only(text: &str) -> bool {
+    text.lines().count() == 1 && text.len() < 4096 && has_image_path(text)
+}
+
+/// A text without control characters and the sequences of cursor keys.
+fn plain_text(typed: &str) -> String {
+    let mut text = String::new();
+    let mut rest = typed.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => {
+                if rest.next_if(|next| matches!(next, '[' | 'O')).is_some() {
+                    rest.by_ref().find(char::is_ascii_alphabetic);
+                }
+            }
+            '\r' | '\n' => text.push('\n'),
+            '\u{7f}' => drop(text.pop()),
+            c if c.is_control() => {}
+            c => text.push(c),
+        }
+    }
+    text
+}
+
 /// Whether these are only keys that answer a dialog.
 fn is_answers(typed: &[u8]) -> bool {
     !typed.is_empty() && typed.iter().all(|byte| ANSWERS.contains(&char::from(*byte)))
@@ -345,8 +471,7 @@ fn text_of(typed: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(typed).replace("\x1b[200~", "").replace("\x1b[201~", "");
     // A name behind `@` is completed, and the path of an image becomes the image.
     let edits = |c: char| c == '@' || c.is_control() && !matches!(c, '\n' | '\r');
-    let images = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
-    let changes = text.contains(edits) || images.iter().any(|end| text.to_lowercase().contains(end));
+    let changes = text.contains(edits) || has_image_path(&text);
     (!changes).then_some(text)
 }
 
@@ -384,12 +509,12 @@ mod tests {
     fn without_a_box_the_typed_bytes_are_the_draft() {
         let mut draft = PromptDraft::new(true);
         draft.note(b"first\rsecond", Stamp(0));
-        draft.save(1, None);
+        draft.save(1, None, &|_| None);
         assert_eq!(draft.saved(), b"second");
         draft.put_first("stopped");
         draft.note(b"later", Stamp(0));
         assert_eq!(draft.take_saved(), b"\x1b[200~stopped\x1b[201~second");
-        draft.save(2, None);
+        draft.save(2, None, &|_| None);
         assert_eq!(draft.saved(), b"");
     }
 
@@ -397,7 +522,7 @@ mod tests {
     fn a_text_that_a_program_draws_behind_the_draft_is_not_part_of_it() {
         let mut draft = PromptDraft::new(true);
         draft.note(b"fix the tests", Stamp(0));
-        draft.save(1, Some(&ScreenPromptBox::of_text("fix the tests; then push --force")));
+        draft.save(1, Some(&ScreenPromptBox::of_text("fix the tests; then push --force")), &|_| None);
         assert_eq!(draft.saved(), b"fix the tests");
     }
 
@@ -407,8 +532,66 @@ mod tests {
         draft.note(b"one\\\rtwo\\\rthree", Stamp(0));
         let mut part = ScreenPromptBox::of_text("three");
         part.hidden = (2, 0);
-        draft.save(1, Some(&part));
+        draft.save(1, Some(&part), &|_| None);
         assert_eq!(draft.saved(), b"one\\\rtwo\\\rthree");
+    }
+
+    fn folded(text: &str) -> ScreenPromptBox {
+        let mut shown = ScreenPromptBox::of_text(text);
+        shown.folded = true;
+        shown
+    }
+
+    /// The saved draft as text, `|` between its parts; the file of image 1 is /t/1.png.
+    fn carried(keys: &[&[u8]], shown: &ScreenPromptBox) -> String {
+        let mut draft = PromptDraft::new(true);
+        for keys in keys {
+            draft.note(keys, Stamp(0));
+            draft.flush();
+        }
+        draft.save(1, Some(shown), &|number| (number == 1).then(|| PathBuf::from("/t/1.png")));
+        let saved = String::from_utf8(draft.take_saved()).unwrap();
+        saved.replace("\x1b[201~\x1b[200~", "|").replace("\x1b[200~", "").replace("\x1b[201~", "")
+    }
+
+    #[test]
+    fn a_folded_paste_outlives_an_interrupt_and_keys_that_only_claude_understands() {
+        let paste: &[u8] = b"\x1b[200~one\rtwo\rthree\x1b[201~";
+        let shown = folded("see [Pasted text #1 +2 lines] and fix it");
+        let whole = "see |one\ntwo\nthree| and fix it";
+        assert_eq!(
+            carried(&[b"see ", paste, b" and fix it", b"\x03"], &shown),
+            whole,
+            "Claude was interrupted"
+        );
+        assert_eq!(carried(&[b"\x1b", b"see ", paste, b" and fix it"], &shown), whole, "Esc before it");
+        assert_eq!(
+            carried(&[b"see ", paste, b" end\r", b"\x1b[A", b" it"], &shown),
+            whole,
+            "from the history"
+        );
+        let kept = carried(&[b"see ", paste, b" and fix it"], &shown);
+        assert_eq!(kept, "see one\rtwo\rthree and fix it", "as it was typed");
+        let unknown = carried(&[b"\x1b[A", b" and fix it"], &shown);
+        assert_eq!(unknown, "see [Pasted text #1 +2 lines] and fix it", "the paste of another conversation");
+    }
+
+    #[test]
+    fn an_image_is_attached_again_from_the_file_that_claude_keeps() {
+        let keys: [&[u8]; 3] = [b"look ", b"\x1b[200~/home/me/a.png\x1b[201~", b" what is this"];
+        let shown = ScreenPromptBox::of_text("look [Image #1] what is this");
+        assert_eq!(carried(&keys, &shown), "look |/t/1.png| what is this");
+        let gone = ScreenPromptBox::of_text("look [Image #2] what is this");
+        assert_eq!(carried(&keys, &gone), "look |[Image #2]| what is this");
+    }
+
+    #[test]
+    fn of_a_draft_that_is_shown_in_part_no_typed_word_is_lost_and_no_key_is_a_command() {
+        let mut part = ScreenPromptBox::of_text("three and a tail");
+        part.hidden = (2, 0);
+        let keys: [&[u8]; 4] = [b"one\\\rtwo\\\r", b"\x1b", b"\x07", b"three"];
+        assert_eq!(carried(&keys, &part), "one\\\ntwo\\\nthree|three and a tail");
+        assert_eq!(carried(&[b"\x1b[A", b" tail"], &part), "three and a tail");
     }
 
     #[test]
@@ -420,7 +603,7 @@ mod tests {
             if let Some(prompt) = submitted {
                 draft.prompt_was_submitted(Some(prompt), Stamp(2));
             }
-            draft.save(1, Some(&ScreenPromptBox::of_text(shown)));
+            draft.save(1, Some(&ScreenPromptBox::of_text(shown)), &|_| None);
             String::from_utf8(draft.take_saved()).unwrap()
         };
         assert_eq!(saved(b"", None, ""), "my thoughts", "it is hidden");
@@ -435,7 +618,7 @@ mod tests {
         let saved = |before: &dyn Fn(&mut PromptDraft)| {
             let mut draft = PromptDraft::new(true);
             before(&mut draft);
-            draft.save(1, Some(&drawn));
+            draft.save(1, Some(&drawn), &|_| None);
             draft.saved().to_vec()
         };
         assert_eq!(saved(&|_| {}), b"");
@@ -474,12 +657,12 @@ mod tests {
     fn a_draft_that_a_dialog_kept_from_being_typed_comes_before_the_next_one() {
         let mut draft = PromptDraft::new(true);
         draft.note(b"first ", Stamp(0));
-        draft.save(1, None);
+        draft.save(1, None, &|_| None);
         draft.note(b"second", Stamp(0));
-        draft.save(2, None);
+        draft.save(2, None, &|_| None);
         // Another signal that ends the same run.
         draft.note(b"x", Stamp(0));
-        draft.save(2, None);
+        draft.save(2, None, &|_| None);
         assert_eq!(draft.take_saved(), b"first second");
     }
 

@@ -22,6 +22,9 @@ pub(super) const ECHO_LOOK_MS: u64 = 20;
 /// How long new keys wait after held ones for a prompt box before they are passed to the child, in ms.
 const BOX_MS: u64 = 10_000;
 
+/// The byte of the Esc key.
+const ESC: u8 = 0x1b;
+
 /// Input that hopty types, one after another.
 #[derive(Clone, Debug)]
 enum HeldItem {
@@ -147,6 +150,8 @@ impl HeldInput {
     /// unchanged.
     pub fn push(&mut self, class: InputClass, part: Vec<u8>) {
         match class {
+            // A lone Esc is for a Claude that is gone: it would interrupt the fresh one, or change the key behind it.
+            _ if self.holding && part == [ESC] => {}
             _ if self.holding => self.bytes.extend(part),
             // A long paste arrives in parts, which have no meaning by themselves.
             InputClass::Paste => {
@@ -335,6 +340,16 @@ mod tests {
         assert_eq!(held.next(Stamp(20), &behind), None);
         assert!(held.must_wait());
         assert_eq!(held.next(Stamp(40), &target(InputFocus::Prompt)), persons(b"\r"));
+    }
+
+    #[test]
+    fn a_lone_esc_of_a_hand_over_is_not_given_to_the_fresh_run() {
+        let mut held = HeldInput::default();
+        held.hold();
+        for part in [&b"\x1b"[..], b"g", b"o", b"\x1b[D"] {
+            held.push(InputClass::Typed, part.to_vec());
+        }
+        assert_eq!(held.unsent(), b"go\x1b[D");
     }
 
     #[test]

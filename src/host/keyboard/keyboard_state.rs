@@ -130,7 +130,7 @@ mod tests {
         let mut keyboard = Keyboard::new(ProgramKind::Claude);
         keyboard.carried.found_queued(1, vec!["queued"]);
         keyboard.draft.note(b"draft ", Stamp(0));
-        keyboard.draft.save(1, None);
+        keyboard.draft.save(1, None, &|_| None);
         keyboard.held.hold();
         keyboard.held.push(InputClass::Typed, b"held".to_vec());
         keyboard.keep_unsent(Some(own.clone()));

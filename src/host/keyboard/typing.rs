@@ -147,7 +147,7 @@ mod tests {
         let (mut keyboard, mut program) =
             (Keyboard::new(ProgramKind::Claude), Program::new(InputFocus::Prompt));
         keyboard.give(InputClass::Typed, b"draft ".to_vec(), true, &mut program);
-        keyboard.draft.save(1, None);
+        keyboard.draft.save(1, None, &|_| None);
         keyboard.held.hold();
         keyboard.give(InputClass::Typed, b"held".to_vec(), true, &mut program);
         keyboard.give(InputClass::Report, b"\x1b[?62;c".to_vec(), true, &mut program);

@@ -178,7 +178,9 @@ impl Host {
     /// The run has ended, and its prompts that wait in Claude's queue are in no handoff.
     pub(in crate::host) fn keep_queue(&mut self) {
         let queue = self.observer.facts().map(|facts| facts.queue.iter().map(str::to_owned).collect());
-        self.keyboard.keep_queue(queue.unwrap_or_default());
+        let mut queue: Vec<String> = queue.unwrap_or_default();
+        self.name_images(&mut queue);
+        self.keyboard.keep_queue(queue);
     }
 
     /// This call needs no answer any more; the supervisor already knows.

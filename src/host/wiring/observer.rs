@@ -238,6 +238,7 @@ impl Host {
         }
         let situation = &mut capture.situation;
         situation.queued_by_nobody = self.keyboard.draft.take_foreign(&mut situation.queued);
+        self.name_images(&mut situation.queued);
         let queued = situation.queued.iter().map(String::as_str).collect();
         self.keyboard.carried.found_queued(self.recorder.supervisor.run(), queued);
         let own = self.jobs.own_files(self.child.pid(), self.session.began);

@@ -1,5 +1,8 @@
 //! The program: its output, its end and its screen.
 
+use crate::claude::pasted_images::pasted_image;
+use crate::core::claude::box_placeholders::with_image_files;
+use crate::core::claude::screen_reading::ScreenPromptBox;
 use crate::core::process_change::Signal;
 use crate::core::status_segment::Segment;
 use crate::core::supervisor::event::Event;
@@ -101,13 +104,30 @@ impl Host {
         self.events.push_back(Event::Child { run: finished.number, end: finished.end });
     }
 
+    /// Saves the draft of the run that ends.
+    pub(in crate::host) fn save_draft(&mut self, shown: Option<&ScreenPromptBox>) {
+        let supervisor = &self.recorder.supervisor;
+        let conversation = supervisor.conversation();
+        let image = |number| conversation.and_then(|id| pasted_image(id, number));
+        self.keyboard.draft.save(supervisor.run(), shown, &image);
+    }
+
+    /// Names the images in prompts of this conversation by their files: the next run knows no image by number.
+    pub(in crate::host) fn name_images(&self, prompts: &mut [String]) {
+        let conversation = self.recorder.supervisor.conversation();
+        let image = |number| conversation.and_then(|id| pasted_image(id, number));
+        for prompt in prompts {
+            *prompt = with_image_files(prompt, &image);
+        }
+    }
+
     pub(in crate::host) fn signal_child(&mut self, signal: Signal, group: bool) {
         if signal == Signal::TERM && self.phase().next_run().is_some() {
             // An incomplete frame has no readable prompt box, and output that is already written belongs to
             // the screen.
             (0..MUTE_READS).all(|_| self.read_output());
             let shown = self.child.view(&mut self.events).and_then(|view| view.prompt_box);
-            self.keyboard.draft.save(self.recorder.supervisor.run(), shown.as_ref());
+            self.save_draft(shown.as_ref());
             self.child.mute(shown.as_ref());
         }
         self.child.signal(signal, group, self.session.launch.agent);

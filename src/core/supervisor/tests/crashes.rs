@@ -285,3 +285,15 @@ fn a_conversation_that_claude_never_wrote_is_begun_again_once_it_was_not_resumed
     assert_ne!(s.current(), first);
     assert_eq!(s.sup.chain.before(), None, "there is nothing to go back to");
 }
+
+#[test]
+fn a_fresh_conversation_that_claude_never_wrote_gets_its_handoff_again() {
+    let mut s = Session::delivering(claude());
+    s.boot(StartSource::Startup);
+    s.screen(PromptBox::Ours);
+    s.prompt(PromptOf::Ours);
+    crash_and_resume(&mut s, signal(9));
+    assert_eq!(s.phase(), "running", "perhaps the prompt was written down");
+    crash_and_resume(&mut s, ProcessEnd::Exited(1));
+    assert_eq!(s.phase(), "delivering", "{}", s.words());
+}
