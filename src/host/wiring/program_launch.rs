@@ -5,12 +5,14 @@ use std::io;
 
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StartKind};
+use crate::core::text::visible::visible;
 use crate::host::Host;
 use crate::host::child::{ArgumentSources, ChildRun, LaunchFiles, LaunchPlan, LaunchStep, RunStart, Site};
 use crate::host::jobs::JobEvent;
 use crate::host::jobs::log::log;
 use crate::host::start::fresh_id;
 use crate::host::terminals::Terminals;
+use crate::pty::spawn::SpawnError;
 
 impl Host {
     /// Takes the next step of a launch, if it is due.
@@ -132,7 +134,12 @@ impl Host {
                     return;
                 }
                 self.child.launching.failure = Some(format!("{}: {error}", launch.program.display()));
-                self.events.push_back(Event::CouldNotStart { run: next.number, code: error.code() });
+                let code = error.code();
+                let gone = match error {
+                    SpawnError::NoDirectory(dir) => Some(visible(&dir.to_string_lossy())),
+                    _ => None,
+                };
+                self.events.push_back(Event::CouldNotStart { run: next.number, code, gone });
             }
         }
     }

@@ -454,7 +454,7 @@ impl World {
         LimitLaws::check(&self.sup, before, out);
         self.failed_save.take_if(|(_, level)| self.sup.level() > *level);
         match event {
-            Event::SaveFailed { .. }
+            Event::SaveFailed { .. } | Event::DirectoryGone { .. }
                 if matches!(before, Phase::Saving { .. }) && self.sup.policy().rules == RULES =>
             {
                 let level = self.sup.level();
