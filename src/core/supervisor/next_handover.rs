@@ -28,6 +28,8 @@ pub enum HandoverWhen {
     Draft,
     /// With the person's next prompt, or at `at` without one.
     Prompt,
+    /// With the person's next prompt, whenever that comes.
+    NextPrompt,
     /// After a person agrees.
     Asked,
     /// When the context is fuller.
@@ -91,6 +93,7 @@ impl Supervisor {
                 let why = "Claude calls no hook".to_owned();
                 return NextHandover { when: HandoverWhen::Held, why, at: None };
             }
+            _ if request.for_prompt.is_some() && self.is_only_resumed() => (HandoverWhen::NextPrompt, None),
             _ if request.for_prompt.is_some() => {
                 (HandoverWhen::Prompt, self.person.present_until(&self.policy.config.restart))
             }
