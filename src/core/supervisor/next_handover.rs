@@ -151,6 +151,10 @@ impl Supervisor {
         if let Some(reason) = self.budget.refusal(now, &self.policy.config.restart) {
             return off(&reason);
         }
+        if self.conversation.settings_held && self.conversation.usage.fired >= level {
+            let why = "settings that run code have changed; accept them with `hopty restart`".to_owned();
+            return NextHandover { when: HandoverWhen::Held, why, at: None };
+        }
         if let Some(failed) = self.handoffs.pause(now, self.level())
             && self.conversation.usage.rearm_at_stop
         {
