@@ -189,9 +189,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, VerbError> {
     if reads_pipe_into_prompt(&start.args, io::stdin().is_terminal(), io::stdout().is_terminal())
         && io::stderr().is_terminal()
     {
-        note(format_args!(
-            "hopty: standard input is no terminal, so Claude runs without hopty and ends with this window"
-        ));
+        note(format_args!("hopty: standard input is no terminal: Claude runs without hopty"));
         note(format_args!("hint: put the text into the prompt: `hopty \"explain this: $(cat FILE)\"`"));
     }
     start_claude(start, host)

@@ -9,7 +9,6 @@ use crate::core::text::visible::visible;
 use crate::host::Host;
 use crate::host::child::{ArgumentSources, ChildRun, LaunchFiles, LaunchPlan, LaunchStep, RunStart, Site};
 use crate::host::jobs::JobEvent;
-use crate::host::jobs::log::log;
 use crate::host::start::fresh_id;
 use crate::host::terminals::Terminals;
 use crate::pty::spawn::SpawnError;
@@ -122,7 +121,8 @@ impl Host {
                     if tried > 1 {
                         return;
                     }
-                    log(format_args!("cannot start run {} yet: {error}", next.number));
+                    let what = format!("cannot start run {} yet: {error}", next.number);
+                    self.events.push_back(Event::Limited { what });
                     if error.is_of_file() {
                         let text = format!(
                             "\r\nhopty: {}: {error}; hopty tries again for 5 minutes, Ctrl+C ends the \

@@ -1,5 +1,6 @@
 //! Who may request a restart, and the effects: signal files, `hopty restart`, limits.
 
+use super::super::next_handover::HandoverWhen;
 use super::*;
 
 #[test]
