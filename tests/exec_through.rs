@@ -242,6 +242,9 @@ fn without_a_terminal_on_either_side_it_is_claude_s_own_business() {
         world.set("H", hopty().to_str().unwrap());
         let mut term = Term::start("/bin/sh".as_ref(), &["-c", line], &world.env, &world.project, (80, 24));
         assert_eq!(term.wait_exit(), 0);
+        // Claude would read the pipe into its first prompt, and go on at the terminal.
+        let is_told = term.lines().iter().any(|row| row.contains("Claude runs without hopty"));
+        assert_eq!(is_told, line.ends_with("</dev/null"), "{:?}", term.lines());
         assert_eq!(told_args(&world), ["fix"]);
         assert!(!world.state_dir().exists());
     }

@@ -137,6 +137,9 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, VerbError> {
     } else {
         print(&answer)?;
     }
+    if let Some(hint) = session.unblock_hint().filter(|_| session.lacks_login()) {
+        note(format_args!("hint: {hint}"));
+    }
     Ok(u8::from(answer.is_broken_off()))
 }
 
@@ -264,6 +267,8 @@ impl TurnWait<'_> {
         let idle = Wait { wanted: WaitFor::Idle, since: self.seq, after: None, mark: None, timeout_ms: ms };
         let WaitAnswer { met, session, .. } = control.ask(&Request::Wait(idle))?;
         let session = session.unwrap_or_default();
+        // A turn that ended without a login is over, and nothing retries it.
+        let met = met || session.lacks_login();
         // During a hand-over Claude is idle for moments.
         if met {
             let is_idle = !session.is_handed_over();
@@ -272,11 +277,7 @@ impl TurnWait<'_> {
         let on = session.blocked_on(local).map(|what| visible(&what));
         if let Some(what) = on.as_ref().filter(|_| on != self.blocked) {
             let (name, limit) = (self.name, self.limit);
-            let answer = if session.waits_in_dialog() {
-                format!(": `hopty attach {name}` answers it")
-            } else {
-                String::new()
-            };
+            let answer = session.unblock_hint().map(|hint| format!(": {hint}")).unwrap_or_default();
             note(format_args!("hopty: {name} is blocked on {what}{answer}"));
             note(format_args!(
                 "hint: `hopty ask` waits for {limit} in all (`--timeout`); Ctrl+C ends only the wait"

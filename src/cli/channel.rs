@@ -6,7 +6,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::control::paths;
-use super::error::{VerbError, note, say, say_wrapped, visible};
+use super::error::{VerbError, note, say, say_wrapped, visible, working_dir};
 use super::table;
 use crate::core::ids::Channel;
 use crate::fs::registry::{self, RegistryError};
@@ -41,16 +41,10 @@ fn unusable(error: RegistryError) -> VerbError {
 
 /// The directory with all links resolved.
 fn dir(given: Option<&Path>) -> Result<PathBuf, VerbError> {
-    let here = || {
-        std::env::current_dir().map_err(|e| {
-            VerbError::new(125, format!("the working directory is gone: {e}"))
-                .hint("change to a directory that exists")
-        })
-    };
     let path = match given {
         Some(path) if path.is_absolute() => path.to_owned(),
-        Some(path) => here()?.join(path),
-        None => here()?,
+        Some(path) => working_dir()?.join(path),
+        None => working_dir()?,
     };
     Ok(registry::real(&path))
 }

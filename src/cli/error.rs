@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write as _};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 
 use nix::libc;
 use serde_json::json;
@@ -133,6 +134,14 @@ impl From<io::Error> for VerbError {
     fn from(error: io::Error) -> Self {
         VerbError::new(125, error.to_string()).hint("`hopty check` finds what is missing")
     }
+}
+
+/// The working directory of this process.
+pub(super) fn working_dir() -> Result<PathBuf, VerbError> {
+    std::env::current_dir().map_err(|e| {
+        VerbError::new(125, format!("the working directory is gone: {e}"))
+            .hint("change to a directory that exists")
+    })
 }
 
 /// The error of a full-screen page that failed; its panic message if there was one.

@@ -10,6 +10,7 @@ use super::list::{PATIENCE, needs_person};
 use super::status::ended;
 use crate::core::claude::version_features::ClaudeFeatures;
 use crate::core::handoff::manifest_entry::IndexEntry;
+use crate::core::handoff::pasted_text::PASTED;
 use crate::core::handoff::sections::Section;
 use crate::core::ids::{Channel, SessionName};
 use crate::core::supervisor::ProgramKind;
@@ -68,16 +69,18 @@ pub(super) fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
     }
 }
 
+/// The first line of a goal that is neither its fence nor the mark above pasted text.
+fn first_words(goal: &str) -> Option<&str> {
+    goal.lines().find(|line| !line.starts_with("```") && line.trim() != PASTED && !line.trim().is_empty())
+}
+
 fn pending(paths: &Paths, dir: &Path) -> Option<String> {
     let (store, entry) = waiting(paths, dir, None)?;
     let age = elapsed(entry.created_at);
     let what = match store.show(&entry.id) {
         Ok(loaded) => {
             let goal = loaded.document.sections.iter().find(|(section, _)| *section == Section::Goal);
-            // Its first line is a fence.
-            let goal = goal.and_then(|(_, text)| {
-                text.lines().find(|line| !line.starts_with("```") && !line.trim().is_empty())
-            });
+            let goal = goal.and_then(|(_, text)| first_words(text));
             goal.map_or_else(|| "no goal".to_owned(), |goal| visible(&cut_chars(&safe_line(goal), GOAL_CAP)))
         }
         Err(error) => visible(&error.to_string()),
@@ -151,4 +154,14 @@ fn waiting(paths: &Paths, dir: &Path, session: Option<&SessionName>) -> Option<(
     settle(paths, &store, Some(&channel));
     let entry = store.pending(&channel, session, HandoffScope::Project, dir, Clock::wall()).ok()??;
     Some((store, entry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_goal_of_a_pasted_prompt_is_its_first_line() {
+        assert_eq!(first_words("```text\n[pasted]\nFix it.\n[end of paste]\n```"), Some("Fix it."));
+    }
 }

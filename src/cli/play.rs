@@ -10,7 +10,7 @@ use std::process::{ExitStatus, Stdio};
 use clap::Args;
 
 use super::control::paths;
-use super::error::{VerbError, broken_page, note, say_wrapped, stdout, visible};
+use super::error::{VerbError, broken_page, note, say_wrapped, stdout, visible, working_dir};
 use crate::core::process_change::Signal;
 use crate::core::text::shell_word::shell_word;
 use crate::fs::session;
@@ -215,7 +215,7 @@ pub(super) fn newest_recording(dirs: &[PathBuf]) -> Option<PathBuf> {
 /// The newest recording of this directory's sessions or in this directory, or of all sessions.
 fn last_recording(all: bool) -> Result<PathBuf, VerbError> {
     let paths = paths()?;
-    let here = std::env::current_dir()?;
+    let here = working_dir()?;
     let real = |dir: &Path| dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let is_here = |dir: &Path| session::working_dir(dir).is_some_and(|dir| real(&dir) == real(&here));
     let sessions = session::list(&paths).into_iter().map(|(name, _)| paths.session(&name));

@@ -187,17 +187,30 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, VerbError> {
         Err(failed) => return version::instead_of_claude(&start.args, &failed).unwrap_or(Err(failed)),
     };
     version::introduce_claude(&start.args);
+    if reads_pipe_into_prompt(&start.args, io::stdin().is_terminal(), io::stdout().is_terminal())
+        && io::stderr().is_terminal()
+    {
+        note(format_args!("hopty: standard input is no terminal: Claude runs without hopty"));
+        note(format_args!("hint: put the text into the prompt: `hopty \"explain this: $(cat FILE)\"`"));
+    }
     start_claude(start, host)
 }
 
 /// Whether Claude starts interactively, and so in a session.
 fn is_session(detached: bool, args: &[OsString]) -> bool {
-    let stream = |terminal: bool| if terminal || detached { Stream::Terminal } else { Stream::Other };
-    words(args).is_some_and(|words| {
-        let (stdin, stdout) =
-            (stream(std::io::stdin().is_terminal()), stream(std::io::stdout().is_terminal()));
-        classify(&words, stdin, stdout) == LaunchMode::Interactive
-    })
+    is_interactive(args, detached || io::stdin().is_terminal(), detached || io::stdout().is_terminal())
+}
+
+/// Whether Claude reads its standard input into the first prompt and goes on at the terminal.
+fn reads_pipe_into_prompt(args: &[OsString], stdin: bool, stdout: bool) -> bool {
+    !stdin && is_interactive(args, true, stdout)
+}
+
+/// Whether Claude starts interactively; `stdin` and `stdout`: whether these are terminals.
+fn is_interactive(args: &[OsString], stdin: bool, stdout: bool) -> bool {
+    let stream = |terminal: bool| if terminal { Stream::Terminal } else { Stream::Other };
+    words(args)
+        .is_some_and(|words| classify(&words, stream(stdin), stream(stdout)) == LaunchMode::Interactive)
 }
 
 /// The arguments as text; `None` if one is not UTF-8.
@@ -637,6 +650,17 @@ fn launch_in_host(mut start: Start, host: Forked) -> Result<u8, VerbError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pipe_as_the_input_of_an_interactive_claude_is_known() {
+        let args = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        assert!(reads_pipe_into_prompt(&args("explain"), false, true));
+        for (line, stdin, stdout) in
+            [("explain", true, true), ("explain", false, false), ("-p explain", false, true)]
+        {
+            assert!(!reads_pipe_into_prompt(&args(line), stdin, stdout), "{line}");
+        }
+    }
 
     #[test]
     fn hopty_s_own_options_are_taken_only_where_they_are_options() {

@@ -134,10 +134,9 @@ fn timed_out(
     let on = session.blocked_on(local).map(|what| format!(" on {}", visible(&what))).unwrap_or_default();
     let moves = if moves { " and has not settled" } else { "" };
     let message = format!("{}: timed out after {limit}, {state}{on}{moves}", wanted.join(", "));
-    let hint = if session.waits_in_dialog() {
-        format!("`hopty attach {name}` answers it; `--timeout` waits longer")
-    } else {
-        "use `--timeout` to wait longer".to_owned()
+    let hint = match session.unblock_hint() {
+        Some(hint) => format!("{hint}; `--timeout` waits longer"),
+        None => "use `--timeout` to wait longer".to_owned(),
     };
     VerbError::from(RequestError::new(Code::Busy, message, hint)).about(name)
 }

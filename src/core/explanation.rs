@@ -151,11 +151,7 @@ impl Explanation {
 /// What a blocked session waits for, how long it has waited, and how to answer.
 fn blocked(status: &SessionStatus, lasts: i64, moment: impl Fn(WallTime) -> String) -> Option<String> {
     let what = status.blocked_on(moment)?;
-    let answer = if status.waits_in_dialog() {
-        format!(" `hopty attach {}` answers it.", status.name)
-    } else {
-        String::new()
-    };
+    let answer = status.unblock_hint().map(|hint| format!(" {hint}.")).unwrap_or_default();
     Some(format!("Blocked on {what} for {}.{answer}", age(lasts)))
 }
 

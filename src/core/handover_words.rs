@@ -23,6 +23,7 @@ pub fn handover_words(next: &HandoverStatus, now: WallTime) -> String {
                 format!("with your next prompt, or after a tool call if this turn goes on ({why})")
             }
         },
+        Some(HandoverWhen::NextPrompt) => format!("with your next prompt ({why})"),
         Some(HandoverWhen::Asked) => {
             format!("hopty asks you first{} ({why})", or_at("and hands over without an answer in"))
         }
@@ -72,6 +73,7 @@ mod tests {
                 Value::Null,
                 "with your next prompt, or after a tool call if this turn goes on (context 84 %, level handoff 80 %)",
             ),
+            ("next_prompt", Value::Null, "with your next prompt (context 84 %, level handoff 80 %)"),
             ("turn", soon(), "at the end of this turn (context 84 %, level handoff 80 %)"),
             ("next_turn", Value::Null, "at the end of your next turn (context 84 %, level handoff 80 %)"),
             (

@@ -123,7 +123,11 @@ impl NotificationQueue {
                 }
                 self.answered = false;
                 let dialog = on.as_deref().filter(|on| *on != "unknown").unwrap_or("a dialog");
-                let text = format!("Claude waits for your answer ({dialog})");
+                let text = match dialog {
+                    "login" => "Claude's login or billing failed: fix it, then send your last prompt again"
+                        .to_owned(),
+                    dialog => format!("Claude waits for your answer ({dialog})"),
+                };
                 self.put(now, NotifyEvent::Blocked, text, on);
                 if let Some((due, _)) = self
                     .waiting
@@ -332,6 +336,9 @@ mod tests {
         assert!(queue.due(Stamp(10 * AFTER), None).is_empty() && queue.deadline().is_none(), "told once");
         queue.state(Stamp(10 * AFTER), &blocked("question"));
         assert_eq!(events(&mut queue, 11 * AFTER), [NotifyEvent::Blocked], "another dialog");
+        queue.state(Stamp(12 * AFTER), &blocked("login"));
+        let told = queue.due(Stamp(13 * AFTER), None);
+        assert!(told[0].text.starts_with("Claude's login or billing failed"), "no dialog: {told:?}");
     }
 
     #[test]

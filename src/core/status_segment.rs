@@ -64,7 +64,7 @@ impl Segment<'_> {
             HandoverWhen::Prompt if self.next?.at.is_none() => {
                 "hands over with your next prompt or sooner".to_owned()
             }
-            HandoverWhen::Prompt => "hands over with your next prompt".to_owned(),
+            HandoverWhen::Prompt | HandoverWhen::NextPrompt => "hands over with your next prompt".to_owned(),
             HandoverWhen::Asked => format!("{}{}", self.question(), self.time_left()),
             HandoverWhen::Level => format!("hands over at {} %", self.level?),
             HandoverWhen::Snoozed => "hand-over snoozed".to_owned(),
@@ -106,7 +106,8 @@ impl Segment<'_> {
             | HandoverWhen::Turn
             | HandoverWhen::NextTurn
             | HandoverWhen::Draft
-            | HandoverWhen::Prompt => "hand-over soon".to_owned(),
+            | HandoverWhen::Prompt
+            | HandoverWhen::NextPrompt => "hand-over soon".to_owned(),
             HandoverWhen::Asked if self.prefix.byte().is_some() => {
                 format!("hand over? {} r or s{}", self.prefix, self.time_left())
             }

@@ -296,7 +296,23 @@ impl SessionStatus {
     /// Whether a person must answer in the session's terminal.
     pub fn waits_in_dialog(&self) -> bool {
         let on = self.waiting_for.as_deref().filter(|_| self.is(SessionState::Blocked));
-        on.is_some_and(|on| !matches!(on, "usage_limit" | "api_error" | "settings"))
+        on.is_some_and(|on| !matches!(on, "usage_limit" | "api_error" | "settings" | "login"))
+    }
+
+    /// Whether the last turn ended because Claude's login or billing failed; no prompt waits then.
+    pub fn lacks_login(&self) -> bool {
+        self.is(SessionState::Blocked) && self.waiting_for.as_deref() == Some("login")
+    }
+
+    /// How a person ends what blocks the session; `None` where only time does.
+    pub fn unblock_hint(&self) -> Option<String> {
+        let attach = format!("`hopty attach {}`", self.name);
+        match self.lacks_login() {
+            true => Some(format!(
+                "{attach} and `/login` fix it, unless it is the billing; then send the prompt again"
+            )),
+            false => self.waits_in_dialog().then(|| format!("{attach} answers it")),
+        }
     }
 
     /// How to continue a suspended program.
@@ -499,6 +515,13 @@ mod tests {
         assert_eq!(of("unknown", None), "blocked (a dialog)");
         assert_eq!(of("trust", None), "blocked (trust dialog)");
         assert_eq!(of("auto_mode_offer", None), "blocked (auto mode offer)");
+        let hint = |on: &str| {
+            let object = json!({"name": "rocket", "state": "blocked", "waiting_for": on});
+            SessionStatus::from_json(object).unwrap().unblock_hint()
+        };
+        assert_eq!(hint("trust").as_deref(), Some("`hopty attach rocket` answers it"));
+        assert!(hint("login").unwrap().contains("`/login` fix it"));
+        assert_eq!((hint("usage_limit"), hint("api_error")), (None, None), "time ends them");
         let of = |state: &str| {
             let object = json!({"state": state, "turn_error": "server_error"});
             SessionStatus::from_json(object).unwrap().state_words(WallTime::plain)

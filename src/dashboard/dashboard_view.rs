@@ -27,6 +27,9 @@ const ENOUGH: usize = 20;
 /// Enough columns of a state with its reason, and the least.
 const STATE_ENOUGH: usize = 32;
 const STATE_LEAST: usize = 20;
+/// While a dialog can be answered, the rows that it gets before the list has more than [`LIST_LEAST`].
+const DIALOG_ROWS: u16 = 16;
+const LIST_LEAST: u16 = 3;
 /// Below this number of columns only the state is shown.
 const STATE_CUT: usize = 14;
 /// From this width on, the state has its reason.
@@ -88,7 +91,9 @@ fn parts(model: &DashState, area: Rect) -> ([Rect; 3], u16) {
     let parts: [Rect; 3] = Layout::vertical([Constraint::Length(1), Constraint::Min(0), foot]).areas(area);
     // The header of the list, and at most half of the available rows.
     let wanted = u16::try_from(model.shown().len()).unwrap_or(u16::MAX).saturating_add(1).max(2);
-    (parts, wanted.min((parts[1].height / 2).max(2)))
+    let list = wanted.min((parts[1].height / 2).max(2));
+    let is_tight = model.answers().is_some() && parts[1].height.saturating_sub(list) < DIALOG_ROWS;
+    (parts, if is_tight { list.min(LIST_LEAST) } else { list })
 }
 
 /// Which row of the list is in this row of the terminal, both counted from 0.

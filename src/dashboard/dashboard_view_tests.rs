@@ -77,6 +77,24 @@ q quit   1-3 answer   Tab next blocked";
 }
 
 #[test]
+fn in_a_small_terminal_a_dialog_gets_the_rows_of_the_list() {
+    let many: Vec<String> = (0..17).map(|n| format!("s{n}")).collect();
+    let mut names: Vec<&str> = many.iter().map(String::as_str).collect();
+    names.push("proj");
+    let mut wide = model(&names);
+    let busy = json!({"state": "blocked", "waiting_for": "question", "agent": "claude",
+        "dir": "/home/u/proj", "command": ["claude"], "state_since": "2026-11-20T14:00:00.000Z"});
+    wide.update_row(row(&name("proj"), busy, "/home/u"));
+    wide.key(PlainKey::Tab);
+    let options: Vec<String> = (1..5).map(|n| format!("   {n}. Database\r\n      Its words")).collect();
+    let dialog = format!("Which?\r\n{}\r\n", options.join("\r\n")).replacen("   1.", " \u{276f} 1.", 1);
+    wide.preview = Preview::read(&name("proj"), (80, 24), &dialog, false);
+    let rows = rows(&wide, 40, 15);
+    assert!(rows.iter().any(|row| row.contains("1. Database")), "{}", rows.join("\n"));
+    assert!(rows.iter().any(|row| row.contains("\u{203a}proj")), "{}", rows.join("\n"));
+}
+
+#[test]
 fn a_large_terminal_shows_everything() {
     let rows = rows(&two(), 200, 60);
     for (row, words) in [

@@ -48,10 +48,10 @@ impl Preview {
         }
     }
 
-    /// The last lines that are not empty, at most `height` of them, including the cursor. Empty without a
-    /// screen.
+    /// The last lines that are not empty, at most `height` of them, including the cursor and the first answer
+    /// of a dialog. Empty without a screen.
     pub fn lines(&self, height: u16) -> Vec<Line<'static>> {
-        let Preview::Shown { screen, .. } = self else { return Vec::new() };
+        let Preview::Shown { screen, options, .. } = self else { return Vec::new() };
         let rows: Vec<Vec<screen::StyledRun>> =
             (0..screen.size().1).map(|row| screen.row_runs(row)).collect();
         let cursor = screen.cursor();
@@ -62,6 +62,9 @@ impl Preview {
         let mut begin = end.saturating_sub(usize::from(height));
         if cursor.visible {
             begin = begin.min(usize::from(cursor.row));
+        }
+        if let Some(rules) = RULES.as_ref().filter(|_| *options > 0) {
+            begin = begin.min(rules.first_option(&screen.lines()).unwrap_or(begin));
         }
         rows.into_iter().skip(begin).take(usize::from(height).min(end - begin)).map(line).collect()
     }
@@ -131,6 +134,12 @@ mod tests {
         assert_eq!(texts(&preview("one\r\n\n\n\nfive\x1b[H\x1b[?25l"), 2), ["", "five"]);
         assert_eq!(texts(&preview(""), 3), [""]);
         assert!(texts(&Preview::None, 3).is_empty() && texts(&all, 0).is_empty());
+    }
+
+    #[test]
+    fn the_first_answer_of_a_dialog_is_shown_whichever_is_selected() {
+        let dialog = "Which?\r\n  1. Postgres\r\n     Server\r\n\u{276f} 2. SQLite\r\n     File\r\nEnter\x1b[?25l";
+        assert_eq!(texts(&preview(dialog), 3), ["  1. Postgres", "     Server", "\u{276f} 2. SQLite"]);
     }
 
     #[test]

@@ -82,10 +82,14 @@ impl Host {
         let terminals = Terminals::new(&config.terminal);
         let notifier = Notifier::new(&config.notify);
         let clock = Clock::start();
+        let mut child = Child::new(inherited);
+        if session.launch.termios.is_none() {
+            child.begin_detached(std::env::var("TERM").ok().as_deref());
+        }
         // On the heap, because the stack frames of a start stay for the whole session.
         Ok(Box::new(Host {
             clock,
-            child: Child::new(inherited),
+            child,
             signals,
             recorder: Recorder::new(policy),
             jobs,

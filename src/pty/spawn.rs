@@ -81,7 +81,8 @@ impl SpawnError {
         error.raw_os_error().is_some_and(|errno| used_up.contains(&errno))
     }
 
-    /// Whether the program's file is not there or not complete, as during an update.
+    /// Whether the program's file is not there or not complete, as during an update, or its directory is gone,
+    /// which may be renamed or made again.
     pub fn is_of_file(&self) -> bool {
         matches!(
             self,
@@ -89,6 +90,7 @@ impl SpawnError {
                 | SpawnError::NoProgram
                 | SpawnError::NotExecutable
                 | SpawnError::BadInterpreter(_)
+                | SpawnError::NoDirectory(_)
         ) || matches!(self, SpawnError::Other(error) if error.raw_os_error() == Some(libc::ETXTBSY))
     }
 

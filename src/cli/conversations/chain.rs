@@ -9,7 +9,7 @@ use super::named_conversation::named_conversation;
 use super::one_line;
 use super::open_conversations::{OpenBy, OpenConversations};
 use crate::cli::control::paths;
-use crate::cli::error::{VerbError, note, say, visible};
+use crate::cli::error::{VerbError, note, say, visible, working_dir};
 use crate::cli::prose::fit;
 use crate::core::context_level::Fill;
 use crate::core::conversation::handover_links::{ChainStep, HandoverLink, HandoverLinks};
@@ -128,7 +128,7 @@ fn chain_conversation(
     if let Some(id) = of_claude {
         return Ok(id);
     }
-    let here = project_of(&std::env::current_dir()?);
+    let here = project_of(&working_dir()?);
     let is_here = |summary: &ConversationSummary| {
         summary.dir.as_ref().is_some_and(|dir| project_of(std::path::Path::new(dir)) == here)
     };

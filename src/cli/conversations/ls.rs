@@ -12,7 +12,7 @@ use super::conversations_args::LsOptions;
 use super::open_conversations::{OpenBy, OpenConversations};
 use super::restore::summary_of;
 use crate::cli::control::paths;
-use crate::cli::error::{VerbError, note, note_all, say, stdout, visible};
+use crate::cli::error::{VerbError, note, note_all, say, stdout, visible, working_dir};
 use crate::cli::table::{BOLD, CYAN, DIM, GREEN, TableStyle};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
@@ -81,7 +81,7 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, VerbError> {
     let total = rows.len();
     let mut renamed = None;
     if !options.all {
-        let here = project_of(&std::env::current_dir()?);
+        let here = project_of(&working_dir()?);
         renamed = renamed_to(&here, &rows);
         retain_project(&mut rows, &here);
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::conversations_args::SearchOptions;
 use super::restore::summary_of;
 use crate::cli::control::paths;
-use crate::cli::error::{VerbError, note, note_all, say, visible};
+use crate::cli::error::{VerbError, note, note_all, say, visible, working_dir};
 use crate::cli::prose::fit;
 use crate::cli::table::{self, TableStyle};
 use crate::core::conversation::pages::PageOptions;
@@ -41,7 +41,7 @@ pub(super) fn search(options: &SearchOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let found = Transcripts::all(&paths);
     let mut summaries = Summaries::load(&paths);
-    let here = if options.here { Some(project_of(&std::env::current_dir()?)) } else { None };
+    let here = if options.here { Some(project_of(&working_dir()?)) } else { None };
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
     let live: HashSet<_> = found.files.iter().map(|file| file.id.clone()).collect();
     // A transcript in its place has everything that its archive has.

@@ -123,6 +123,13 @@ impl ScreenRuleSet {
         last.1.min(9)
     }
 
+    /// The row of the first numbered option of the dialog on these rows.
+    pub fn first_option(&self, rows: &[String]) -> Option<usize> {
+        let at = rows.iter().rposition(|row| self.inner(row).starts_with(&self.selector))?;
+        let (column, _) = self.numbered(&rows[at])?;
+        rows[..=at].iter().rposition(|row| self.numbered(row) == Some((column, 1)))
+    }
+
     /// The column of an option's number, and the number.
     fn numbered(&self, row: &str) -> Option<(usize, u8)> {
         let text = self.inner(row);

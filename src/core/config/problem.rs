@@ -137,7 +137,7 @@ const RETIRED: [(&str, &str); 13] = [
     ("handoff.goal_chars", "a handoff gives at most 4,000 characters to the current request"),
     ("handoff.summary_timeout", "hopty waits 90 seconds for Claude's own words"),
     ("recovery.quick_death", "a run that ends within a minute counts as a quick death"),
-    ("recovery.retries", "hopty retries at most 5 times after an API error"),
+    ("recovery.retries", "hopty retries at most 100 times after an API error"),
     ("restart.quiet", "without hooks a turn is over when the screen has not changed for 2 seconds"),
 ];
 

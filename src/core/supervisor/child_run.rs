@@ -142,13 +142,24 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn could_not_start(&mut self, step: &mut EventStep<'_>, run: u32, code: u8) {
-        let Phase::Spawning { end, .. } = &self.phase else { return };
+    pub(super) fn could_not_start(
+        &mut self,
+        step: &mut EventStep<'_>,
+        run: u32,
+        code: u8,
+        gone: Option<&str>,
+    ) {
+        let Phase::Spawning { end, plan } = &self.phase else { return };
         if run != self.session.runs {
             return;
         }
         let ctrl_c =
             if self.session.interrupted_after(self.phase_began.seq) { CtrlC::Yes } else { CtrlC::No };
+        let resume = plan.conversation.as_ref().filter(|_| plan.start == StartKind::Resume);
+        let without_dir = gone.map(|dir| {
+            let way = resume.map(|id| format!(" Once it is back, `hopty --resume {id}` continues."));
+            format!("The program could not be started: {dir} is gone.{}", way.unwrap_or_default())
+        });
         let (cause, text) = match meaning(ExitRow::Spawning, ctrl_c, ProcessEnd::Exited(code)) {
             _ if end.is_some() => (EndCause::Stopped, "The session was stopped before the program started."),
             ExitMeaning::UserInterrupt => {
@@ -160,7 +171,10 @@ impl Supervisor {
             _ if code == 127 => {
                 (EndCause::CouldNotStart, "The program could not be started: it was not found.")
             }
-            _ => (EndCause::CouldNotStart, "The program could not be started."),
+            _ => {
+                let text = without_dir.as_deref().unwrap_or("The program could not be started.");
+                (EndCause::CouldNotStart, text)
+            }
         };
         self.close(step, cause, code, text, None);
         // The session's conversation is the last one that has begun.

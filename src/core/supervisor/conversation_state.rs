@@ -40,6 +40,9 @@ pub(super) struct ConversationState {
     pub(super) limit_wait: Option<LimitWait>,
     /// The directory of a hand-over that was stopped by changed settings: a person's restart goes there.
     pub(super) held_dir: Option<String>,
+    /// Changed settings stopped a hand-over, and no person has accepted them since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) settings_held: bool,
 }
 
 impl ConversationState {
@@ -47,8 +50,8 @@ impl ConversationState {
     pub(super) fn in_next_run(&self, start: StartKind) -> Self {
         match start {
             StartKind::Fresh => self.handed_over(),
-            StartKind::First => ConversationState { limit_wait: None, held_dir: None, ..self.clone() },
-            StartKind::Resume => ConversationState { held_dir: None, ..self.clone() },
+            StartKind::First => ConversationState { limit_wait: None, ..self.in_next_run(StartKind::Resume) },
+            StartKind::Resume => ConversationState { held_dir: None, settings_held: false, ..self.clone() },
         }
     }
 

@@ -197,6 +197,9 @@ pub enum Event {
         run: u32,
         /// The exit code: 125, 126 or 127.
         code: u8,
+        /// The directory, if that is what is gone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gone: Option<String>,
     },
     /// The child ended, stopped or continued.
     Child {
@@ -343,6 +346,8 @@ pub enum Event {
         /// What changed; empty if nothing did.
         changed: Vec<String>,
     },
+    /// Instead of a comparison: the directory of the next run is gone.
+    DirectoryGone { dir: String },
     /// A handoff is on disk, active, and claimed for the next conversation.
     Saved {
         handoff: HandoffId,

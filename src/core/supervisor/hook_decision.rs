@@ -97,8 +97,8 @@ impl Supervisor {
                     self.run.turn.error = Some(hook.error.clone().unwrap_or_else(|| "unknown".to_owned()));
                 }
                 step.answer(id, HookAnswer::Nothing);
-                let (wait, recovery) = (&mut self.conversation.limit_wait, &self.policy.config.recovery);
-                self.limits.turn_failed(step, wait, recovery, hook.error.as_deref());
+                let wait = &mut self.conversation.limit_wait;
+                self.limits.turn_failed(step, wait, &self.policy, hook.error.as_deref());
                 self.rearm(step);
             }
             HookEvent::PostToolUse => self.tool_used(step, id),

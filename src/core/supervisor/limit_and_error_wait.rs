@@ -17,7 +17,7 @@ use super::policy::{ASKED_SINCE, Policy};
 use super::run_state::{RunState, ScreenState};
 use super::step::EventStep;
 use crate::core::claude::api_error::api_error_words;
-use crate::core::config::{AfterError, Recovery};
+use crate::core::config::{AfterError, DurationMs, Recovery};
 use crate::core::time::{Stamp, WallTime};
 
 /// How long after a refused request its limit may become known, in ms: the transcript lags behind the hook by
@@ -25,9 +25,13 @@ use crate::core::time::{Stamp, WallTime};
 const SETTLE_MS: u64 = 2000;
 /// A person who typed within this time before an error counts as present, in ms.
 const PRESENT_MS: u64 = 60_000;
-/// The most attempts until a turn ends well or an hour passes without an error. With pauses from one minute
-/// on they take half an hour; a person must handle longer errors.
-pub(super) const RETRIES: u32 = 5;
+/// The attempts that people are told of one by one, until a turn ends well or an hour passes without an
+/// error. With pauses from one minute on they take half an hour.
+const RETRIES: u32 = 5;
+/// The most attempts: with the longest pause between them, two days of an outage.
+const RETRIES_MOST: u32 = 100;
+/// Since this version of the rules hopty goes on trying after [`RETRIES`].
+const OUTAGES_SINCE: u32 = 7;
 /// The longest pause after an error, in ms.
 const LONGEST_PAUSE_MS: u64 = 1_800_000;
 /// Errors further apart than this are unrelated, in ms.
@@ -55,6 +59,11 @@ pub enum LimitKind {
     SevenDay,
     #[serde(other)]
     Other,
+}
+
+/// The most attempts to continue after errors in a row.
+pub(super) fn retries_most(policy: &Policy) -> u32 {
+    if policy.rules >= OUTAGES_SINCE { RETRIES_MOST } else { RETRIES }
 }
 
 impl LimitKind {
@@ -311,7 +320,7 @@ impl LimitHistory {
         &mut self,
         step: &mut EventStep<'_>,
         wait: &mut Option<LimitWait>,
-        recovery: &Recovery,
+        policy: &Policy,
         error: Option<&str>,
     ) {
         if wait.as_ref().and_then(LimitWait::limit).is_some_and(|limit| step.now < limit.reset) {
@@ -330,11 +339,11 @@ impl LimitHistory {
                 *wait = Some(LimitWait::new(step, WaitCause::Person, None));
             }
             "server_error" | "rate_limit" | "overloaded" | "unknown" => {
-                let due = self.next_try(step.now, recovery);
+                let due = self.next_try(step.now, policy);
                 let cause = WaitCause::Error { error: error.to_owned(), said: false };
                 *wait = Some(LimitWait::new(step, cause, due));
                 if error != "rate_limit" {
-                    self.say_failed(step, wait);
+                    self.say_failed(step, wait, policy);
                 }
             }
             _ => {
@@ -345,7 +354,8 @@ impl LimitHistory {
     }
 
     /// When to continue a turn that failed; `None`: never.
-    fn next_try(&mut self, now: Stamp, recovery: &Recovery) -> Option<Stamp> {
+    fn next_try(&mut self, now: Stamp, policy: &Policy) -> Option<Stamp> {
+        let recovery = &policy.config.recovery;
         if self.failed.replace(now).is_none_or(|last| now.since(last) > FORGET_MS) {
             self.tries = 0;
         }
@@ -355,7 +365,7 @@ impl LimitHistory {
             AfterError::Always => true,
             AfterError::Never => false,
         };
-        if !may || self.tries >= RETRIES {
+        if !may || self.tries >= retries_most(policy) {
             return None;
         }
         self.tries += 1;
@@ -365,27 +375,39 @@ impl LimitHistory {
     }
 
     /// Reports what follows an error. If nothing follows, requests are no longer held back.
-    fn say_failed(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>) {
+    fn say_failed(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>, policy: &Policy) {
         let Some(LimitWait { cause: WaitCause::Error { error, said }, due, seq, .. }) = wait else { return };
         *said = true;
         let (because, words) = ([*seq], api_error_words(error));
+        let (most, tries) = (retries_most(policy), self.tries);
         let text = match due {
+            Some(due) if tries > RETRIES => {
+                let pause = DurationMs::from_secs(due.since(step.now).div_ceil(1000)).words();
+                format!(
+                    "An API error ended the turn ({words}) after {RETRIES} retries. hopty goes on trying, \
+                     next in {pause}, unless you type."
+                )
+            }
             Some(due) => {
-                let (seconds, tries) = (due.since(step.now).div_ceil(1000), self.tries);
+                let seconds = due.since(step.now).div_ceil(1000);
                 format!(
                     "An API error ended the turn ({words}). hopty retries in {seconds} s unless you type \
                      (attempt {tries} of {RETRIES})."
                 )
             }
-            None if self.tries >= RETRIES => {
-                format!("An API error ended the turn ({words}) after {RETRIES} retries; hopty gave up.")
+            None if tries >= most => {
+                format!("An API error ended the turn ({words}) after {most} retries; hopty gave up.")
             }
             None => format!("An API error ended the turn ({words}). hopty leaves the retry to you."),
         };
         if due.is_none() {
             *wait = None;
         }
-        step.tell(DecisionKind::TurnFailed, text).because(&because);
+        let failed = match tries > RETRIES + 1 && wait.is_some() {
+            true => step.decide(DecisionKind::TurnFailed, text),
+            false => step.tell(DecisionKind::TurnFailed, text),
+        };
+        failed.because(&because);
     }
 
     /// A person has pressed a key: hopty leaves the rest to them, unless it is submitting its own prompt.
@@ -417,11 +439,11 @@ impl LimitHistory {
     }
 
     /// Handles deadlines that have passed.
-    pub(super) fn tick(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>) {
+    pub(super) fn tick(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>, policy: &Policy) {
         let Some(halt) = &*wait else { return };
         match &halt.cause {
             WaitCause::Error { said: false, .. } if step.now >= halt.since.after(SETTLE_MS) => {
-                self.say_failed(step, wait)
+                self.say_failed(step, wait, policy)
             }
             WaitCause::Limit { limit } if halt.due.is_none() && step.now >= limit.reset => {
                 if let Some(halt) = wait.take() {
@@ -518,20 +540,23 @@ mod tests {
     #[test]
     fn the_pause_after_errors_grows_until_hopty_gives_up() {
         let (mut history, mut wait) = (LimitHistory::default(), None);
-        let recovery = Recovery::default();
-        let mut pauses = Vec::new();
-        for n in 0..=u64::from(RETRIES) {
-            let now = 10_000 * n;
+        let policy = claude();
+        let (mut pauses, mut notices) = (Vec::new(), 0);
+        for n in 0..=u64::from(RETRIES_MOST) {
+            let now = 100 * n;
             let error = Some("overloaded");
-            let words = at(now, |step| history.turn_failed(step, &mut wait, &recovery, error));
-            assert_eq!(words, "turn.failed, notice");
+            let words = at(now, |step| history.turn_failed(step, &mut wait, &policy, error));
+            notices += u32::from(words == "turn.failed, notice");
             pauses.push(wait.as_ref().and_then(|wait| wait.due).map(|due| due.since(Stamp(now))));
         }
-        let first = recovery.retry_pause.ms();
-        assert_eq!(pauses, [1, 2, 4, 8, 16, 0].map(|times| (times > 0).then_some(times * first)));
+        let first = policy.config.recovery.retry_pause.ms();
+        assert_eq!(pauses[..6], [1, 2, 4, 8, 16, 30].map(|times| Some(times * first)));
+        assert_eq!(pauses.last(), Some(&None), "two days are enough");
+        assert!(pauses.iter().flatten().sum::<u64>() > 86_400_000, "a day is not");
+        assert_eq!(notices, RETRIES + 2, "people hear of the first ones, of the outage, and of its end");
         assert_eq!(wait, None, "nothing follows, so nothing is held back");
         at(60_000, |step| history.turn_ended_well(step, &mut wait));
-        at(60_001, |step| history.turn_failed(step, &mut wait, &recovery, None));
+        at(60_001, |step| history.turn_failed(step, &mut wait, &policy, None));
         assert_eq!(wait.as_ref().and_then(|wait| wait.due), Some(Stamp(60_001).after(first)), "counted anew");
         let words = at(60_002, |step| history.person_types(step, &mut wait, false));
         assert_eq!((words.as_str(), wait), ("continue.cancelled", None));
@@ -549,8 +574,8 @@ mod tests {
         let halt = wait.as_ref().unwrap();
         assert_eq!((halt.waits_for(Stamp(699)), halt.waits_for(Stamp(700))), (Some("usage_limit"), None));
         assert!(halt.hinders(Stamp(699)).is_some() && halt.hinders(Stamp(700)).is_none());
-        assert_eq!(at(699, |step| history.tick(step, &mut wait)), "");
-        assert_eq!(at(700, |step| history.tick(step, &mut wait)), "limit.over");
+        assert_eq!(at(699, |step| history.tick(step, &mut wait, &claude())), "");
+        assert_eq!(at(700, |step| history.tick(step, &mut wait, &claude())), "limit.over");
         assert_eq!(wait, None);
     }
 

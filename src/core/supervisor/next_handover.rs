@@ -28,6 +28,8 @@ pub enum HandoverWhen {
     Draft,
     /// With the person's next prompt, or at `at` without one.
     Prompt,
+    /// With the person's next prompt, whenever that comes.
+    NextPrompt,
     /// After a person agrees.
     Asked,
     /// When the context is fuller.
@@ -91,6 +93,7 @@ impl Supervisor {
                 let why = "Claude calls no hook".to_owned();
                 return NextHandover { when: HandoverWhen::Held, why, at: None };
             }
+            _ if request.for_prompt.is_some() && self.is_only_resumed() => (HandoverWhen::NextPrompt, None),
             _ if request.for_prompt.is_some() => {
                 (HandoverWhen::Prompt, self.person.present_until(&self.policy.config.restart))
             }
@@ -147,6 +150,10 @@ impl Supervisor {
         }
         if let Some(reason) = self.budget.refusal(now, &self.policy.config.restart) {
             return off(&reason);
+        }
+        if self.conversation.settings_held && self.conversation.usage.fired >= level {
+            let why = "settings that run code have changed; accept them with `hopty restart`".to_owned();
+            return NextHandover { when: HandoverWhen::Held, why, at: None };
         }
         if let Some(failed) = self.handoffs.pause(now, self.level())
             && self.conversation.usage.rearm_at_stop

@@ -29,6 +29,8 @@ pub(super) const PAUSES_SINCE: u32 = 7;
 pub(super) const AWAITS_PROMPT_SINCE: u32 = 7;
 /// Since this version a conversation that Claude never wrote down is begun again and not resumed.
 pub(super) const UNWRITTEN_SINCE: u32 = 7;
+/// Since this version no level hands over a conversation that a person resumed before they see it.
+pub(super) const RESUMED_SINCE: u32 = 7;
 /// Since this version a draft does not postpone a hand-over that a person requested.
 pub(super) const DRAFTS_SINCE: u32 = 7;
 

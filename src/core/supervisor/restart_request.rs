@@ -332,6 +332,7 @@ impl Supervisor {
             Some(RestartBy::Command) => "inside the session",
             None => return,
         };
+        self.conversation.settings_held = true;
         let text = format!(
             "Held the hand-over requested {asker}: {why}; accept them with `hopty restart` in another \
              terminal."

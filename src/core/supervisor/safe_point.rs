@@ -14,13 +14,16 @@
 //! measured on 2.1.331), saves the handoff, and makes the prompt the first one of the fresh conversation. A
 //! prompt that cannot be repeated exactly runs where it was typed. When no person is present any more, hopty
 //! hands over as usual.
+//!
+//! A conversation that a person resumed waits for their next prompt however long that takes, because they want
+//! to see it, and at a restart of the machine nobody is there to want it.
 
 use super::action::{Action, DecisionKind, HookAnswer, HookInstruction, RestartBy, Want};
 use super::event::{HookFacts, PromptOf, SessionsFileStatus};
 use super::hook_decision::{HeldHook, LINES_MS, UnreadAnswer};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
 use super::policy::ProgramKind;
-use super::policy::{REMEMBERS_SINCE, WHOLE_TURNS_SINCE};
+use super::policy::{REMEMBERS_SINCE, RESUMED_SINCE, WHOLE_TURNS_SINCE};
 use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::claude::carry_over::CarryMethod;
@@ -74,6 +77,8 @@ impl Supervisor {
                 if !self.run.next_is_queued() {
                     self.wait_for_prompt(step);
                 }
+            } else if request.is_by_level() && self.is_only_resumed() {
+                // No hook can take their next prompt: it waits for the end of that turn.
             } else if !self.draft_waits(step.now) && !self.run.command_waits(step.now) {
                 self.begin_saving(step, request, SafePoint::Idle);
             }
@@ -166,20 +171,40 @@ impl Supervisor {
         let by_level = request.is_by_level() && !request.person && !request.forced;
         let can =
             self.policy.rules >= WAITS_SINCE && self.policy.notes && self.run.hooks.seen && request.handoff;
-        by_level && can && self.person.present_until(&self.policy.config.restart).is_some_and(|at| now < at)
+        by_level
+            && can
+            && (self.is_only_resumed()
+                || self.person.present_until(&self.policy.config.restart).is_some_and(|at| now < at))
+    }
+
+    /// Whether a person resumed this conversation and nobody has submitted a prompt since: they want to see
+    /// it.
+    pub(super) fn is_only_resumed(&self) -> bool {
+        self.policy.rules >= RESUMED_SINCE
+            && self.session.runs == 1
+            && !self.session.prompted
+            && !self.conversation.began_empty
+            && !self.run.queue.argument
+            && (self.run.hooks.seen || self.run.turn.state != Turn::Idle)
     }
 
     /// Handles the end of a turn with a person present.
     fn wait_for_prompt(&mut self, step: &mut EventStep<'_>) {
+        let or_later = match self.is_only_resumed() {
+            true => String::new(),
+            false => {
+                let wait = self.policy.config.restart.wait_for_person.words();
+                format!(", or after {wait} without a key press")
+            }
+        };
         let Phase::Waiting { request } = &mut self.phase else { return };
         if request.for_prompt.is_some() {
             return;
         }
         request.for_prompt = Some(step.now);
         let text = format!(
-            "{}: hopty hands over with your next prompt, or after {} without a key press.",
-            self.conversation.usage.sentence(&self.policy),
-            self.policy.config.restart.wait_for_person.words()
+            "{}: hopty hands over with your next prompt{or_later}.",
+            self.conversation.usage.sentence(&self.policy)
         );
         let waits = if std::mem::replace(&mut self.conversation.told_of_prompt, true) {
             step.decide(DecisionKind::RestartWaits, text)

@@ -149,6 +149,13 @@ impl Supervisor {
         self.hold_request(step, &changed.join(", "));
     }
 
+    /// The next run could not start: Claude goes on, and compacts its context when it is full.
+    pub(super) fn directory_gone(&mut self, step: &mut EventStep<'_>, dir: &str) {
+        if matches!(self.phase, Phase::Saving { step: SaveStep::Settings, .. }) {
+            self.give_up_saving(step, &format!("{dir} is gone, where the next Claude would start"));
+        }
+    }
+
     fn await_results(&mut self, step: &mut EventStep<'_>) {
         match self.phase {
             Phase::Saving { point: SafePoint::Batch { hook }, .. } => {

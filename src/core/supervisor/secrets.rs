@@ -12,6 +12,8 @@ impl Event {
         match &mut self {
             Event::Limited { what } => clean(what),
             Event::SaveFailed { error } => clean(error),
+            Event::DirectoryGone { dir } => clean(dir),
+            Event::CouldNotStart { gone, .. } => gone.iter_mut().for_each(clean),
             Event::Detached { why, .. } => clean(why),
             Event::Status { waiting_for, .. } => waiting_for.iter_mut().for_each(clean),
             Event::Choice { dialog, .. } => clean(dialog),

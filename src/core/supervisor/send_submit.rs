@@ -169,7 +169,7 @@ impl Supervisor {
     /// After every event in a limit wait: reports, answers the limit's dialog if allowed, and sends hopty's
     /// own prompt to continue when due.
     pub(super) fn resume_when_due(&mut self, step: &mut EventStep<'_>) {
-        self.limits.tick(step, &mut self.conversation.limit_wait);
+        self.limits.tick(step, &mut self.conversation.limit_wait, &self.policy);
         let Some(wait) = &mut self.conversation.limit_wait else { return };
         self.limits.answer_dialog(step, wait, &self.run, &self.policy);
         let Some((_, after)) = wait.resumes().filter(|(due, _)| step.now >= *due) else { return };

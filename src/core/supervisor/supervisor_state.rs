@@ -157,7 +157,9 @@ impl Supervisor {
                 self.start(step, conversation.clone(), next.clone(), handoff.clone());
             }
             Event::Started { run, pid, next } => self.started(step, *run, *pid, next.clone()),
-            Event::CouldNotStart { run, code } => self.could_not_start(step, *run, *code),
+            Event::CouldNotStart { run, code, gone } => {
+                self.could_not_start(step, *run, *code, gone.as_deref())
+            }
             Event::Child { run, end } if *run == self.session.runs && self.run.pid.is_some() => {
                 self.child(step, *end)
             }
@@ -228,6 +230,7 @@ impl Supervisor {
             }
             Event::Shutdown => self.end_for(step, StopFor::Shutdown, false),
             Event::Settings { changed } => self.settings(step, changed),
+            Event::DirectoryGone { dir } => self.directory_gone(step, dir),
             Event::Saved { handoff, mark } => self.saved(step, handoff, *mark),
             Event::SaveFailed { error } => self.save_failed(step, error),
             Event::Reaped { run, processes } => reaped(step, *run, *processes),

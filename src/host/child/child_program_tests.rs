@@ -199,6 +199,16 @@ fn a_run_knows_its_session_and_takes_variables_from_the_last_client() {
 }
 
 #[test]
+fn a_session_without_a_terminal_gets_the_type_of_hoptys_own_screen() {
+    for (term, own) in [(None, true), (Some(""), true), (Some("dumb"), true), (Some("foot"), false)] {
+        let (mut child, ..) = child();
+        child.begin_detached(term);
+        assert_eq!(child.client_env.contains_key("TERM"), own, "{term:?}");
+        assert!(!own || child.term() == "xterm-256color");
+    }
+}
+
+#[test]
 fn the_end_is_reported_once_the_output_is_read_or_others_keep_the_terminal_open() {
     let (mut child, script, far) = child();
     script.0.borrow_mut().0.push_back(ProcessEnd::Exited(3));

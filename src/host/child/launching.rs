@@ -31,7 +31,8 @@ const WRITE_MS: u64 = 2000;
 /// seconds.
 const START_TRIES: u32 = 40;
 const AGAIN_MS: u64 = 250;
-/// How often to retry where the program's file is missing: five minutes. An update removes it for a while.
+/// How often to retry where the program's file or directory is missing: five minutes. An update removes the
+/// file for a while.
 const FILE_TRIES: u32 = 1200;
 
 /// A run that is about to start.
@@ -313,7 +314,7 @@ mod tests {
         }
         assert_eq!(launching.retry_start(next(2), &SpawnError::NotFound, Stamp(0)), None);
         let gone = SpawnError::NoDirectory("/gone".into());
-        assert_eq!(Launching::default().retry_start(next(2), &gone, Stamp(0)), None);
+        assert_eq!(Launching::default().retry_start(next(2), &gone, Stamp(0)), Some(1), "a directory, too");
     }
 
     #[test]

@@ -83,6 +83,14 @@ impl Child {
         made.into_iter().map(OsString::from).collect()
     }
 
+    /// The session begins without a terminal, as at a login or by cron. Any terminal may attach later, so a
+    /// `term` that cannot draw becomes that of hopty's own screen.
+    pub fn begin_detached(&mut self, term: Option<&str>) {
+        if matches!(term, None | Some("" | "dumb")) {
+            self.client_env.insert("TERM".to_owned(), "xterm-256color".to_owned());
+        }
+    }
+
     /// The terminal that a run is started for: its `TERM`.
     pub fn term(&self) -> String {
         self.client_env.get("TERM").cloned().unwrap_or_else(|| std::env::var("TERM").unwrap_or_default())

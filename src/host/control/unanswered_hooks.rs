@@ -136,6 +136,7 @@ impl HookCalls {
         &mut self,
         id: u64,
         saved: Result<HandoffId, String>,
+        gone: Option<String>,
         changes: impl FnOnce() -> Vec<String>,
     ) -> Option<Event> {
         let call = self.calls.get_mut(&id).filter(|call| call.saves.is_some())?;
@@ -144,6 +145,7 @@ impl HookCalls {
         let changed = if hook.auto { changes() } else { Vec::new() };
         let unable = match &saved {
             Err(why) => Some(format!("hopty cannot save a record: {why}")),
+            Ok(_) if gone.is_some() => gone,
             Ok(_) if !changed.is_empty() => {
                 Some(format!("settings that run code have changed since launch: {}", changed.join(", ")))
             }
@@ -256,10 +258,10 @@ mod tests {
             let mut hooks = calls("PreCompact", payload, Some(Stamp(10)));
             assert_eq!((hooks.record_deadline(), hooks.late_records(Stamp(10))), (Some(Stamp(10)), vec![5]));
             let changes = || changed.iter().map(|change| (*change).to_owned()).collect();
-            let Some(Event::Hook { id: 5, hook }) = hooks.settle_record(5, saved, changes) else {
+            let Some(Event::Hook { id: 5, hook }) = hooks.settle_record(5, saved, None, changes) else {
                 panic!("it is not settled")
             };
-            assert_eq!(hooks.settle_record(5, Err(String::new()), Vec::new), None);
+            assert_eq!(hooks.settle_record(5, Err(String::new()), None, Vec::new), None);
             hook.compaction.unwrap()
         };
         let id: HandoffId = "HO-20261126-101112-0123abcd".parse().unwrap();

@@ -2,6 +2,7 @@
 //! restart` by a person, compared before a hand-over stops Claude and again before the next run starts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{JobEvent, Jobs};
@@ -9,6 +10,7 @@ use crate::claude::start_code::{StartCode, StartCodePaths};
 use crate::core::claude::settings_code::{CodeDigest, KeyChange};
 use crate::core::ids::HandoffId;
 use crate::core::supervisor::event::Event;
+use crate::core::text::visible::visible;
 use crate::core::time::Stamp;
 use crate::host::control::HookCalls;
 use crate::host::identity::SessionIdentity;
@@ -27,11 +29,18 @@ pub(in crate::host) struct CodeFound {
     /// The directory, with links resolved.
     real: PathBuf,
     code: StartCode,
+    /// The directory is gone, so nothing can start there.
+    is_gone: bool,
 }
 
 impl CodeFound {
     pub fn read(places: &StartCodePaths, dir: &Path) -> CodeFound {
-        CodeFound { real: real(dir), code: StartCode::read(places, dir) }
+        CodeFound { real: real(dir), code: StartCode::read(places, dir), is_gone: is_gone(dir) }
+    }
+
+    /// The directory, if it is gone.
+    pub fn gone(&self) -> Option<String> {
+        self.is_gone.then(|| visible(&self.real.to_string_lossy()))
     }
 
     /// The settings of every directory that Claude trusts but this one, each with its directory.
@@ -39,6 +48,12 @@ impl CodeFound {
         let dirs = StartCode::trusted(places, dir);
         dirs.into_iter().map(|dir| (real(&dir), StartCode::here(places, &dir))).collect()
     }
+}
+
+/// Whether there is no such directory. A disk that does not answer, or a lack of permission, is another
+/// matter.
+pub(super) fn is_gone(dir: &Path) -> bool {
+    matches!(dir.metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
 fn real(dir: &Path) -> PathBuf {
@@ -174,7 +189,10 @@ impl Jobs {
         found: Option<&CodeFound>,
     ) -> Option<Event> {
         let unreadable = || vec![UNREADABLE.to_owned()];
-        hooks.settle_record(id, saved, || found.map_or_else(unreadable, |found| self.code.changes(found)))
+        let gone = found.and_then(CodeFound::gone).map(|dir| format!("{dir} is gone"));
+        hooks.settle_record(id, saved, gone, || {
+            found.map_or_else(unreadable, |found| self.code.changes(found))
+        })
     }
 
     /// Reads the current settings of every directory that Claude trusts, as the basis of comparison, because
@@ -190,7 +208,7 @@ mod tests {
     use super::*;
 
     fn found(dir: &str) -> CodeFound {
-        CodeFound { real: dir.into(), code: StartCode::default() }
+        CodeFound { real: dir.into(), code: StartCode::default(), is_gone: false }
     }
 
     #[test]
@@ -206,6 +224,13 @@ mod tests {
         assert_eq!(approval.due(Stamp(19 + READ_MS)), None);
         assert_eq!(approval.due(Stamp(20 + READ_MS)), Some(vec![UNREADABLE.to_owned()]));
         assert_eq!(approval.end_check(third, &found("/p")), None, "it is given up");
+    }
+
+    #[test]
+    fn a_directory_that_is_gone_is_told_from_one_that_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(!is_gone(dir.path()) && is_gone(&dir.path().join("gone")));
+        assert_eq!(CodeFound { is_gone: true, ..found("/gone\n") }.gone().as_deref(), Some("/gone\\n"));
     }
 
     #[test]

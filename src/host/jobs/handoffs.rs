@@ -16,12 +16,13 @@ use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::phase::StartKind;
 use crate::core::supervisor::{ProgramKind, Supervisor};
+use crate::core::text::visible::visible;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::registry;
 use crate::fs::store::{Retention, Store};
 use crate::git::ask_git::GitLimits;
-use crate::host::jobs::code_approval::CodeFound;
+use crate::host::jobs::code_approval::{CodeFound, is_gone};
 use crate::host::jobs::inherited_handoff::ClaudeFiles;
 use crate::host::jobs::{JobEvent, Jobs};
 use crate::sys::clock::Clock;
@@ -162,12 +163,13 @@ impl Jobs {
         });
     }
 
-    /// Saves a handoff and claims it for a conversation. `material`: whether its layouts need material.
+    /// Saves a handoff and claims it for a conversation, if that has a directory to start in. `next`: the
+    /// directory that was requested for it. `material`: whether its layouts need material.
     pub fn save_handoff(
         &mut self,
         mut capture: Capture,
         claim_for_conversation: &ConversationId,
-        dir: PathBuf,
+        (dir, next_dir): (PathBuf, Option<PathBuf>),
         own: ClaudeFiles,
         material: bool,
     ) {
@@ -180,6 +182,9 @@ impl Jobs {
         let raw = copied.then(|| PathBuf::from(transcript));
         self.inherited.saves();
         let job = move || {
+            if is_gone(&dir) && next_dir.is_none_or(|dir| !dir.is_dir()) {
+                return JobEvent::NotSaved(format!("{} is gone", visible(&dir.to_string_lossy())));
+            }
             complete(&mut capture, &paths, &dir, limits);
             let found = own.add_to(&mut capture);
             let channel = capture.origin.channel.clone();

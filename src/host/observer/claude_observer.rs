@@ -261,7 +261,7 @@ impl Observer {
 
     /// Whether the transcript, as far as hopty has read it, lacks the last turn that ended.
     pub fn misses_last_turn(&self) -> bool {
-        let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
+        let bytes = self.transcript.as_ref().map_or(0, TranscriptWatch::bytes);
         self.scans.is_reader_here() && self.unwritten_turn.misses_last_turn(bytes)
     }
 

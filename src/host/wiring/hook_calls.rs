@@ -230,7 +230,9 @@ impl Host {
     /// of a hook, Claude would show it again.
     pub(super) fn segment_shows_wait(&self) -> bool {
         let next = self.recorder.supervisor.next_handover(self.clock.now());
-        let waits = next.is_some_and(|next| matches!(next.when, HandoverWhen::Asked | HandoverWhen::Prompt));
+        let waits = next.is_some_and(|next| {
+            matches!(next.when, HandoverWhen::Asked | HandoverWhen::Prompt | HandoverWhen::NextPrompt)
+        });
         waits && self.session.launch.config.terminal.segment && self.observer.has_status_line()
     }
 

@@ -24,7 +24,10 @@ impl Host {
                 }
                 JobEvent::Checked(number, found) => {
                     let changed = self.jobs.code.end_check(number, &found);
-                    self.events.extend(changed.map(|changed| Event::Settings { changed }));
+                    self.events.extend(changed.map(|changed| match found.gone() {
+                        Some(dir) => Event::DirectoryGone { dir },
+                        None => Event::Settings { changed },
+                    }));
                 }
                 JobEvent::Scanned(reader, result) => self.scanned(reader, *result),
                 JobEvent::Recalled(conversation, bytes) => {

@@ -1,6 +1,6 @@
 //! Claude's files: scans, the transcript's lines, and the records made of a conversation.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -243,7 +243,8 @@ impl Host {
         self.keyboard.carried.found_queued(self.recorder.supervisor.run(), queued);
         let own = self.jobs.own_files(self.child.pid(), self.session.began);
         let (dir, material) = (self.session.dir.clone(), self.compat.needs_material());
-        self.jobs.save_handoff(capture, claim_for, dir, own, material);
+        let next = self.recorder.supervisor.next_dir().map(PathBuf::from);
+        self.jobs.save_handoff(capture, claim_for, (dir, next), own, material);
     }
 
     /// Does what one of the source documents' own forms asks for. A failure never delays a hand-over and

@@ -5,14 +5,15 @@ use std::io;
 
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StartKind};
+use crate::core::text::visible::visible;
 use crate::host::Host;
 use crate::host::child::{
     ArgumentSources, ChildRun, LaunchFiles, LaunchPlan, LaunchSettings, LaunchStep, RunStart,
 };
 use crate::host::jobs::JobEvent;
-use crate::host::jobs::log::log;
 use crate::host::start::fresh_id;
 use crate::host::terminals::Terminals;
+use crate::pty::spawn::SpawnError;
 
 impl Host {
     /// Takes the next step of a launch, if it is due.
@@ -122,7 +123,8 @@ impl Host {
                     if tried > 1 {
                         return;
                     }
-                    log(format_args!("cannot start run {} yet: {error}", next.number));
+                    let what = format!("cannot start run {} yet: {error}", next.number);
+                    self.events.push_back(Event::Limited { what });
                     if error.is_of_file() {
                         let text = format!(
                             "\r\nhopty: {}: {error}; hopty tries again for 5 minutes, Ctrl+C ends the \
@@ -134,7 +136,12 @@ impl Host {
                     return;
                 }
                 self.child.launching.failure = Some(format!("{}: {error}", launch.program.display()));
-                self.events.push_back(Event::CouldNotStart { run: next.number, code: error.code() });
+                let code = error.code();
+                let gone = match error {
+                    SpawnError::NoDirectory(dir) => Some(visible(&dir.to_string_lossy())),
+                    _ => None,
+                };
+                self.events.push_back(Event::CouldNotStart { run: next.number, code, gone });
             }
         }
     }

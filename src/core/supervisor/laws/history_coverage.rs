@@ -154,7 +154,9 @@ impl Coverage {
 fn cell(sup: &Supervisor, now: crate::core::time::Stamp, event: &Event) -> Option<(ExitRow, CtrlC, usize)> {
     let (end, run) = match event {
         Event::Child { run, end } => (*end, *run),
-        Event::CouldNotStart { run, code } => (crate::core::process_change::ProcessEnd::Exited(*code), *run),
+        Event::CouldNotStart { run, code, .. } => {
+            (crate::core::process_change::ProcessEnd::Exited(*code), *run)
+        }
         _ => return None,
     };
     if run != sup.run() || matches!(sup.phase(), Phase::Closed { .. }) {

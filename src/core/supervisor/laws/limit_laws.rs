@@ -4,9 +4,9 @@
 use super::super::Supervisor;
 use super::super::action::{Action, DecisionKind};
 use super::super::event::{Event, HookEvent, KeyClass};
-use super::super::limit_and_error_wait::{RETRIES, ResumeAfter};
+use super::super::limit_and_error_wait::{ResumeAfter, retries_most};
 use super::super::phase::Phase;
-use crate::core::config::Recovery;
+use super::super::policy::Policy;
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
@@ -46,7 +46,8 @@ impl LimitLaws {
     }
 
     /// hopty types its prompt.
-    pub fn types_resume_prompt(&mut self, after: ResumeAfter, now: Stamp, c: &Recovery) {
+    pub fn types_resume_prompt(&mut self, after: ResumeAfter, now: Stamp, policy: &Policy) {
+        let c = &policy.config.recovery;
         assert!(!self.typed, "a person was there");
         match after {
             ResumeAfter::Limit => {
@@ -55,7 +56,7 @@ impl LimitLaws {
             ResumeAfter::Error => {
                 assert!(now >= self.failed.after(c.retry_pause.ms()), "without a pause");
                 self.tries += 1;
-                assert!(self.tries <= RETRIES, "for ever");
+                assert!(self.tries <= retries_most(policy), "for ever");
             }
         }
     }

@@ -155,7 +155,8 @@ impl World {
             },
             Phase::Saving { step, .. } => match (dice.what, step) {
                 (0..140, SaveStep::Settings) => Event::Settings { changed: Vec::new() },
-                (140..150, _) => Event::Settings { changed: vec!["hooks".to_owned()] },
+                (140..148, _) => Event::Settings { changed: vec!["hooks".to_owned()] },
+                (148..150, _) => Event::DirectoryGone { dir: "/p".to_owned() },
                 (0..140, SaveStep::Results | SaveStep::Prompt) => self.lines(),
                 (0..140, SaveStep::Writing) => self.save_answer(dice),
                 (150..160, _) => self.gone(dice),
@@ -217,7 +218,7 @@ impl World {
         match dice.what % 43 {
             0 => self.start(dice),
             1 => Event::Started { run: dice.with % 4, pid: 7, next: Some(self.new_conversation()) },
-            2 => Event::CouldNotStart { run: dice.with % 4, code: 127 },
+            2 => Event::CouldNotStart { run: dice.with % 4, code: 127, gone: None },
             3 => Event::Child { run: dice.with % 4, end: ENDS[dice.wild as usize % ENDS.len()] },
             4 => Event::Keys { client: 1 + dice.with % 2, class: KeyClass::Typed, bytes: 3 },
             5 => Event::Keys { client: 2, class: KeyClass::Paste, bytes: 300 },
@@ -309,7 +310,7 @@ impl World {
         let (run, end) = (self.sup.run(), ENDS[dice.wild as usize / 4 % ENDS.len()]);
         match self.sup.phase() {
             Phase::Spawning { .. } if matches!(end, ProcessEnd::Exited(_)) => {
-                Event::CouldNotStart { run, code: end.code() }
+                Event::CouldNotStart { run, code: end.code(), gone: None }
             }
             _ => Event::Child { run, end },
         }

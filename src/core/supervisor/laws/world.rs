@@ -403,7 +403,7 @@ impl World {
                 assert_eq!(self.run.sends.replace(id), None, "one at a time");
                 if let Typing::GoOn { after } = typing {
                     assert!(may_type && !self.run.turn && *before == Phase::Running, "{:?}", self.run);
-                    self.limits.types_resume_prompt(*after, self.now, &self.sup.policy().config.recovery);
+                    self.limits.types_resume_prompt(*after, self.now, self.sup.policy());
                 }
             }
             Typing::Enter if self.run.sends.is_some() => {
@@ -454,7 +454,7 @@ impl World {
         LimitLaws::check(&self.sup, before, out);
         self.failed_save.take_if(|(_, level)| self.sup.level() > *level);
         match event {
-            Event::SaveFailed { .. }
+            Event::SaveFailed { .. } | Event::DirectoryGone { .. }
                 if matches!(before, Phase::Saving { .. }) && self.sup.policy().rules == RULES =>
             {
                 let level = self.sup.level();

@@ -1,5 +1,6 @@
 //! Who may request a restart, and the effects: signal files, `hopty restart`, limits.
 
+use super::super::next_handover::HandoverWhen;
 use super::*;
 
 #[test]
@@ -202,6 +203,15 @@ fn changed_settings_hold_what_a_level_or_a_signal_asks_for() {
     };
     let level = |s: &mut Session| drop(s.usage(85));
     let signal = |s: &mut Session| drop(s.signal_file(named(1), 1));
+    let mut s = Session::idle(claude());
+    level(&mut s);
+    s.feed(Event::Settings { changed: vec!["hooks".to_owned()] });
+    for event in [HookEvent::UserPromptSubmit, HookEvent::Stop] {
+        s.call(event);
+        assert_eq!(s.sup.next_handover(s.now).unwrap().when, HandoverWhen::Held, "after {event:?}");
+    }
+    s.usage(20);
+    assert_eq!(s.sup.next_handover(s.now).unwrap().when, HandoverWhen::Level, "Claude has compacted");
     assert!(held(RULES, &level).starts_with("Held the hand-over requested by a context level: settings"));
     assert!(held(RULES, &signal).starts_with("Held the hand-over requested by a restart signal: settings"));
     // The words in journals of earlier rules.

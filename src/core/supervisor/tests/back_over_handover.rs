@@ -231,7 +231,7 @@ fn a_hand_over_that_is_broken_off_names_the_old_conversation() {
     stopped.end(TERM_CODE);
     assert!(stopped.sentences().contains(&old), "Ctrl+C while it is stopped: {}", stopped.sentences());
     s.end(TERM_CODE);
-    s.feed(Event::CouldNotStart { run: run + 1, code: 127 });
+    s.feed(Event::CouldNotStart { run: run + 1, code: 127, gone: None });
     assert!(s.sentences().contains(&old), "a Claude that does not start: {}", s.sentences());
     let mut s = delivering();
     s.end(ProcessEnd::Exited(1));

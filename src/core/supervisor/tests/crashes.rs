@@ -223,10 +223,25 @@ fn a_death_after_an_enter_types_nothing_again() {
 fn a_program_that_cannot_be_started_again_ends_the_session() {
     let mut s = Session::stopping(claude());
     s.end(TERM_CODE);
-    assert_eq!(s.feed(Event::CouldNotStart { run: 1, code: 127 }), "", "another run's");
-    assert_eq!(s.feed(Event::CouldNotStart { run: 2, code: 127 }), "session.ended, close CouldNotStart 127");
+    assert_eq!(s.feed(Event::CouldNotStart { run: 1, code: 127, gone: None }), "", "another run's");
+    assert_eq!(
+        s.feed(Event::CouldNotStart { run: 2, code: 127, gone: None }),
+        "session.ended, close CouldNotStart 127"
+    );
     assert!(s.sentences().contains("not found"));
     assert!(s.sentences().contains("is waiting"));
+}
+
+#[test]
+fn a_directory_that_is_gone_after_a_crash_is_named_with_the_way_back() {
+    let mut s = Session::busy(claude());
+    s.end(ProcessEnd::Exited(1));
+    s.after(10_000);
+    s.tick();
+    let (run, conversation) = (s.sup.run(), s.current());
+    s.feed(Event::CouldNotStart { run, code: 125, gone: Some("/tree".to_owned()) });
+    let words = format!("/tree is gone. Once it is back, `hopty --resume {conversation}` continues.");
+    assert!(s.sentences().contains(&words), "{}", s.sentences());
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn every_cell_of_the_table() {
             }
             let (before, run) = (s.phase(), s.sup.run());
             if row == ExitRow::Spawning && end.is_final() {
-                s.feed(Event::CouldNotStart { run, code: end.code() });
+                s.feed(Event::CouldNotStart { run, code: end.code(), gone: None });
             } else {
                 s.end(end);
             }

@@ -102,6 +102,27 @@ fn it_is_handed_over_at_once_where_nobody_is_there() {
 }
 
 #[test]
+fn a_conversation_that_a_person_resumed_waits_for_their_prompt_however_long() {
+    let resumed = |notes: bool| {
+        let mut s = Session::started(Policy { notes, ..claude() });
+        s.boot(StartSource::Resume);
+        s.after(20_000);
+        s.usage(84);
+        assert_eq!(s.phase(), "waiting");
+        s.pass(86_400_000);
+        assert_eq!((s.phase(), s.count("hold keys")), ("waiting", 0), "{}", s.words());
+        s
+    };
+    let mut s = resumed(true);
+    assert_eq!((s.next(), s.sup.next_handover(s.now).unwrap().at), (HandoverWhen::NextPrompt, None));
+    assert!(s.submits(Some(CarryMethod::Typed)).ends_with("check settings"));
+    // Claude reads no answers of hooks, so the prompt runs here.
+    let mut old = resumed(false);
+    assert!(!old.submits(Some(CarryMethod::Typed)).contains("check settings"));
+    assert!(old.call(HookEvent::Stop).ends_with("check settings"), "{}", old.words());
+}
+
+#[test]
 fn the_prompt_goes_to_the_fresh_conversation_once() {
     for (way, paste) in [(CarryMethod::Typed, true), (CarryMethod::Argument, false)] {
         let mut s = Session::taken(talking(), way);

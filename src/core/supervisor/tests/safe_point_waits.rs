@@ -198,6 +198,21 @@ fn a_higher_level_or_a_saved_handoff_ends_the_pause_after_a_failed_save() {
 }
 
 #[test]
+fn without_a_directory_for_the_next_run_claude_goes_on_and_may_compact() {
+    let mut s = Session::busy(claude());
+    s.usage(95);
+    s.call(HookEvent::Stop);
+    let words = s.feed(Event::DirectoryGone { dir: "/tree".to_owned() });
+    assert_eq!(words, "restart.cancelled, notice, message 3, release keys");
+    assert!(s.sentences().contains("/tree is gone"), "{}", s.sentences());
+    let next = s.sup.next_handover(s.now).unwrap();
+    assert!(next.when == HandoverWhen::Held && next.why.contains("/tree is gone"), "{next:?}");
+    s.prompt(PromptOf::Person);
+    let compacts = HookFacts { auto: true, ..hook(HookEvent::PreCompact, &s.current()) };
+    assert_eq!(s.hook(compacts), "let 5 go");
+}
+
+#[test]
 fn while_saving_fails_claude_may_compact() {
     let mut s = Session::busy(claude());
     s.usage(95);

@@ -106,7 +106,10 @@ fn while_exec_is_under_way_the_child_is_ended_when_it_is_there() {
         let mut s = Session::stopping(claude());
         s.end(TERM_CODE);
         s.feed(event);
-        assert_eq!(s.feed(Event::CouldNotStart { run: 2, code: 126 }), "session.ended, close Stopped 126");
+        assert_eq!(
+            s.feed(Event::CouldNotStart { run: 2, code: 126, gone: None }),
+            "session.ended, close Stopped 126"
+        );
     }
 }
 
