@@ -339,7 +339,7 @@ fn attempts(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<Re
     if options.play.snapshots == SnapshotUse::Collect {
         return update(file, tape, options);
     }
-    let retries = tape.settings().retry.or(options.retry).unwrap_or(0);
+    let retries = tape.settings.retry.or(options.retry).unwrap_or(0);
     let most = options.repeat.max(1).saturating_add(retries);
     let name = file.path.display().to_string();
     let mut failures: Vec<TapeFailure> = Vec::new();

@@ -417,11 +417,11 @@ fn tapes() {
         let read = tape::parse("a.tape", &source, options, &Files);
         assert_plain("report", &read.report());
         assert!(read.errors.len() <= 101 && read.warnings.len() <= 100);
-        let (cols, rows) = read.settings().grid_size();
+        let (cols, rows) = read.settings.grid_size();
         assert!(cols >= 1 && rows >= 1);
         for step in &read.steps {
-            // A setting that VHS ignores may have a value that nothing takes.
-            if matches!(step.command, tape::TapeCommand::Set(tape::TapeSetting::Unused { .. })) {
+            // A setting is kept as it is in the tape.
+            if matches!(step.command, tape::TapeCommand::Set(_)) {
                 continue;
             }
             let line = step.command.to_string();

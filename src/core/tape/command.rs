@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::key::KeyChord;
 use super::pattern::TapePattern;
-use super::tape_settings::TapeSetting;
 use super::tape_text::TapeText;
 use super::tape_time::TapeTime;
 
@@ -16,8 +15,10 @@ pub enum TapeCommand {
     Output(TapeText),
     /// `Require git`: the tape needs this program.
     Require(String),
-    /// `Set FontSize 32`.
-    Set(TapeSetting),
+    /// `Set FontSize 32`, which is in the settings of the tape: the text after `Set`, as it is in the tape.
+    Set(String),
+    /// `Set TypingSpeed 50ms`, which also counts behind the header: the pause after each key from here on.
+    TypingSpeed(TapeTime),
     /// `Env NAME "value"`: for the program, wherever the line is in the tape.
     Env {
         name: String,
@@ -586,9 +587,15 @@ pub struct HookCommand {
 }
 
 impl TapeCommand {
+    /// Whether it is `Set Shell`.
+    pub fn is_shell_setting(&self) -> bool {
+        matches!(self, TapeCommand::Set(setting) if setting.starts_with("Shell"))
+    }
+
     /// Whether more settings may follow it: `Set`, `Output` and `Require`.
     pub fn belongs_to_header(&self) -> bool {
-        matches!(self, TapeCommand::Set(_) | TapeCommand::Output(_) | TapeCommand::Require(_))
+        use TapeCommand as C;
+        matches!(self, C::Set(_) | C::TypingSpeed(_) | C::Output(_) | C::Require(_))
     }
 
     /// Whether it can fail because of what the program did, so that a tape with it is more than a smoke test.

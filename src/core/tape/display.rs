@@ -5,7 +5,6 @@ use std::fmt::{self, Display, Formatter};
 use super::command::*;
 use super::key::{KeyChord, KeyModifiers, KeyName};
 use super::lexer::{TapeLexer, TokenKind};
-use super::tape_settings::{TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSpeed, WaitRule};
 use super::tape_text::TapeText;
 use super::tape_time::TapeTime;
 
@@ -58,6 +57,7 @@ impl Display for TapeCommand {
             C::Output(path) => write!(f, "Output {path}"),
             C::Require(program) => write!(f, "Require {}", PlainValue(program)),
             C::Set(setting) => write!(f, "Set {setting}"),
+            C::TypingSpeed(time) => write!(f, "Set TypingSpeed {time}"),
             C::Env { name, value } => write!(f, "Env {} {value}", PlainValue(name)),
             C::Type { text, speed } => write!(f, "Type{} {text}", Limit(*speed)),
             C::Key(press) => press.fmt(f),
@@ -364,67 +364,5 @@ impl Display for HookCommand {
         self.exit.map_or(Ok(()), |exit| write!(f, " exit={exit}"))?;
         self.pattern.as_ref().map_or(Ok(()), |pattern| write!(f, " {pattern}"))?;
         self.payload.iter().try_for_each(|(path, value)| write!(f, " payload.{path}={value}"))
-    }
-}
-
-impl Display for TapeSetting {
-    /// The text after `Set`.
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        use TapeSetting as S;
-        let signed = |f: &mut Formatter<'_>, name: &str, number: &dyn Display| {
-            write!(f, "{name} {}", PlainValue(&number.to_string()))
-        };
-        match self {
-            S::Shell(name) => write!(f, "Shell {}", PlainValue(name)),
-            S::FontFamily(name) => write!(f, "FontFamily {}", PlainValue(name)),
-            S::Theme(theme) => write!(f, "Theme {}", PlainValue(theme)),
-            S::MarginFill(fill) => write!(f, "MarginFill {}", PlainValue(fill)),
-            S::WindowBar(style) => write!(f, "WindowBar {}", PlainValue(style)),
-            S::FontSize(number) => signed(f, "FontSize", number),
-            S::LetterSpacing(number) => signed(f, "LetterSpacing", number),
-            S::LineHeight(number) => signed(f, "LineHeight", number),
-            S::Width(number) => signed(f, "Width", number),
-            S::Height(number) => signed(f, "Height", number),
-            S::Padding(number) => signed(f, "Padding", number),
-            S::Framerate(number) => signed(f, "Framerate", number),
-            S::PlaybackSpeed(number) => signed(f, "PlaybackSpeed", number),
-            S::LoopOffset(number) => signed(f, "LoopOffset", number),
-            S::Margin(number) => signed(f, "Margin", number),
-            S::WindowBarSize(number) => signed(f, "WindowBarSize", number),
-            S::BorderRadius(number) => signed(f, "BorderRadius", number),
-            S::Unused { name, value } => write!(f, "{name} {}", PlainValue(value)),
-            S::TypingSpeed(time) => write!(f, "TypingSpeed {time}"),
-            S::CursorBlink(blinks) => write!(f, "CursorBlink {blinks}"),
-            S::WaitTimeout(time) => write!(f, "WaitTimeout {time}"),
-            S::WaitPattern(regex) => {
-                // VHS also takes a text, in which a slash needs no escape.
-                let line = regex.to_string();
-                if line == format!("/{}/", regex.source()) {
-                    write!(f, "WaitPattern {line}")
-                } else {
-                    write!(f, "WaitPattern {}", PlainValue(regex.source()))
-                }
-            }
-            S::Rows(rows) => write!(f, "Rows {rows}"),
-            S::Columns(columns) => write!(f, "Columns {columns}"),
-            S::Term(name) => write!(f, "Term {}", TapeWord(&TapeText::plain(name.as_str()))),
-            S::Timezone(name) => write!(f, "Timezone {}", TapeWord(&TapeText::plain(name.as_str()))),
-            S::Locale(name) => write!(f, "Locale {}", TapeWord(&TapeText::plain(name.as_str()))),
-            S::Home(TapeHome::Fresh) => f.write_str("Home fresh"),
-            S::Home(TapeHome::Keep) => f.write_str("Home keep"),
-            S::Deadline(time) => write!(f, "Deadline {time}"),
-            S::ExpectTimeout(time) => write!(f, "ExpectTimeout {time}"),
-            S::Settle(time) => write!(f, "Settle {time}"),
-            S::Speed(TapeSpeed::Real) => f.write_str("Speed real"),
-            S::Speed(TapeSpeed::Fast) => f.write_str("Speed fast"),
-            S::Redact(regex, instead) => write!(f, "Redact {regex} {instead}"),
-            S::Retry(times) => write!(f, "Retry {times}"),
-            S::Needs(TapeNeed::Core) => f.write_str("Needs core"),
-            S::Needs(TapeNeed::Net) => f.write_str("Needs net"),
-            S::Leftovers(TapeLeftovers::Allow) => f.write_str("Leftovers allow"),
-            S::Leftovers(TapeLeftovers::Fail) => f.write_str("Leftovers fail"),
-            S::Wait(WaitRule::Fresh) => f.write_str("Wait fresh"),
-            S::Wait(WaitRule::Level) => f.write_str("Wait level"),
-        }
     }
 }

@@ -34,7 +34,7 @@ pub use parsed_tape::{ParseOptions, Tape, TapeFiles, TapeStep, command_words, pa
 pub use pattern::TapePattern;
 pub use regex::{TapeRegex, TapeRegexError};
 pub use tape_problem::{TapeProblem, TapeSpan};
-pub use tape_settings::{TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSettings, TapeSpeed, WaitRule};
+pub use tape_settings::{TapeHome, TapeLeftovers, TapeNeed, TapeSettings, TapeSpeed, WaitRule};
 pub use tape_text::{TapeText, TextPiece};
 pub use tape_time::TapeTime;
 pub use typed_keys::TypedKeys;

@@ -9,7 +9,7 @@ use super::own_style::style;
 use super::parser::{TapeParser, extension};
 use super::tape_args::{ArgError, ArgResult, ArgWord, TapeArgs, parse_time};
 use super::tape_problem::printable;
-use super::tape_settings::{LONGEST_SIDE, TapeSetting};
+use super::tape_settings::{LONGEST_SIDE, TapeSettings};
 use super::tape_text::{TapeText, is_variable_name};
 use super::tape_time::TapeTime;
 use crate::core::text::nearest_word::nearest_word;
@@ -85,8 +85,9 @@ impl TapeParser<'_, '_, '_> {
         true
     }
 
-    /// Reads a setting of hopty's own, if one comes next; `None` if not.
-    pub(super) fn own_setting(&mut self) -> Option<Option<TapeSetting>> {
+    /// Reads a setting of hopty's own into `settings`, if one comes next; `None` if not. Returns whether it is
+    /// valid.
+    pub(super) fn own_setting(&mut self, settings: &mut TapeSettings) -> Option<bool> {
         let (set, name) = (self.cur, self.peek);
         if !OWN_SETTINGS.contains(&name.text) || !self.is_on_line_of(set) {
             return None;
@@ -94,7 +95,7 @@ impl TapeParser<'_, '_, '_> {
         let in_vhs = matches!(name.text, "Rows" | "Columns");
         if !in_vhs && !self.allow_own(name, &format!("`Set {}`", name.text)) {
             self.continue_after_line(set.start);
-            return Some(None);
+            return Some(false);
         }
         if !in_vhs && !self.may_set() {
             self.error_with_hint(
@@ -103,20 +104,17 @@ impl TapeParser<'_, '_, '_> {
                 "settings come before all commands",
             );
             self.continue_after_line(set.start);
-            return Some(None);
+            return Some(false);
         }
         let mut args = self.args(set.start, name.end);
-        let setting = read_setting(name.text, &mut args);
-        Some(match setting {
-            Ok(setting) => {
-                self.continue_after(args.position());
-                Some(setting)
-            }
+        match read_setting(name.text, &mut args, settings) {
+            Ok(()) => self.continue_after(args.position()),
             Err(error) => {
                 self.argument_error(error);
-                None
+                return Some(false);
             }
-        })
+        }
+        Some(true)
     }
 
     /// Whether `<<NAME` follows on the line of the current token.

@@ -2,7 +2,7 @@
 
 use super::command::TapeCommand;
 use super::tape_problem::{TapeProblem, TapeSpan};
-use super::tape_settings::{TapeSetting, TapeSettings};
+use super::tape_settings::TapeSettings;
 use super::tape_time::TapeTime;
 use super::{own_commands, parser, tape_problem, vhs_commands, vhs_settings};
 
@@ -46,6 +46,8 @@ pub struct TapeStep {
 pub struct Tape {
     /// Its commands in order, including those of `Source` files.
     pub steps: Vec<TapeStep>,
+    /// The settings of its header. VHS accepts `Shell` anywhere.
+    pub settings: TapeSettings,
     /// Its errors. A tape with errors must not be played.
     pub errors: Vec<TapeProblem>,
     /// Places that probably do not mean what they say.
@@ -58,40 +60,22 @@ impl Tape {
         self.errors.is_empty()
     }
 
-    /// The settings of its header. VHS accepts `Shell` anywhere.
-    pub fn settings(&self) -> TapeSettings {
-        let mut settings = TapeSettings::default();
-        let mut in_header = true;
-        for step in &self.steps {
-            in_header &= step.command.belongs_to_header();
-            match &step.command {
-                TapeCommand::Set(setting)
-                    if (in_header && !step.ignored) || matches!(setting, TapeSetting::Shell(_)) =>
-                {
-                    settings.apply(setting);
-                }
-                _ => {}
-            }
-        }
-        settings
-    }
-
     /// How long it may take. Without `Set Deadline` one minute, plus the time of its sleeps and pauses after
     /// keys, of which ten minutes count.
     pub fn deadline(&self) -> TapeTime {
         const USUAL_MS: u64 = 60_000;
         const OWN_PAUSES_MAX_MS: u64 = 600_000;
         let usual = || USUAL_MS.saturating_add(self.pauses_ms().min(OWN_PAUSES_MAX_MS));
-        self.settings().deadline.unwrap_or_else(|| TapeTime::from_millis(usual()))
+        self.settings.deadline.unwrap_or_else(|| TapeTime::from_millis(usual()))
     }
 
     /// How long its sleeps and the pauses after its keys take in real time.
     fn pauses_ms(&self) -> u64 {
-        let mut usual = self.settings().typing_speed;
+        let mut usual = self.settings.typing_speed;
         let mut nanos: u64 = 0;
         for step in self.steps.iter().filter(|step| !step.ignored) {
             let (keys, speed) = match &step.command {
-                TapeCommand::Set(TapeSetting::TypingSpeed(speed)) => {
+                TapeCommand::TypingSpeed(speed) => {
                     usual = *speed;
                     continue;
                 }

@@ -6,7 +6,6 @@ use super::lexer::{TapeLexer, Token, TokenKind};
 use super::own_commands::is_own_command;
 use super::tape_args::{ArgError, TapeArgs};
 use super::tape_problem::{LineTable, TapeProblem, printable};
-use super::tape_settings::TapeSetting;
 use super::tape_text::{BadEscape, TapeText};
 use super::tape_time::TapeTime;
 use super::{ParseOptions, Tape, TapeFiles, TapeStep, command_words};
@@ -293,8 +292,8 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         let span = self.lines.span(start);
         let ignored = match &command {
             _ if self.reading.in_header => false,
-            TapeCommand::Set(TapeSetting::Shell(_) | TapeSetting::TypingSpeed(_)) => false,
-            TapeCommand::Set(_) | TapeCommand::Require(_) => true,
+            TapeCommand::Set(_) => !command.is_shell_setting(),
+            TapeCommand::Require(_) => true,
             _ => false,
         };
         self.reading.in_header &= command.belongs_to_header();

@@ -4,86 +4,6 @@ use super::regex::TapeRegex;
 use super::tape_text::TapeText;
 use super::tape_time::TapeTime;
 
-/// One `Set`. Numbers are `int` and `float64` in VHS.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TapeSetting {
-    /// The shell: `bash`, `zsh`, `fish`, …
-    Shell(String),
-    /// Fonts, by name.
-    FontFamily(String),
-    /// Pixels.
-    FontSize(i64),
-    /// Pixels between characters.
-    LetterSpacing(f64),
-    /// A factor of the font's size.
-    LineHeight(f64),
-    /// The pause after each typed character.
-    TypingSpeed(TapeTime),
-    /// The name of a theme, or JSON; empty for the default.
-    Theme(String),
-    /// Pixels.
-    Width(i64),
-    /// Pixels.
-    Height(i64),
-    /// Pixels around the screen.
-    Padding(i64),
-    /// Frames a second.
-    Framerate(i64),
-    /// A factor.
-    PlaybackSpeed(f64),
-    /// Percent.
-    LoopOffset(f64),
-    /// Pixels around the window.
-    Margin(i64),
-    /// A colour or a picture.
-    MarginFill(String),
-    /// `Colorful`, `ColorfulRight`, `Rings`, `RingsRight`, or empty.
-    WindowBar(String),
-    /// Pixels.
-    WindowBarSize(i64),
-    /// Pixels.
-    BorderRadius(i64),
-    /// Whether the cursor blinks in the recording.
-    CursorBlink(bool),
-    /// How long `Wait` waits.
-    WaitTimeout(TapeTime),
-    /// What `Wait` waits for.
-    WaitPattern(TapeRegex),
-    /// Rows of the screen.
-    Rows(u16),
-    /// Columns of the screen.
-    Columns(u16),
-    /// A setting that VHS ignores in this place, with a value that VHS could not use.
-    Unused {
-        name: String,
-        value: String,
-    },
-
-    Term(String),
-    Timezone(String),
-    /// `LANG` and `LC_ALL`.
-    Locale(String),
-    /// Whether the program gets a home directory of its own.
-    Home(TapeHome),
-    /// How long the whole tape may take.
-    Deadline(TapeTime),
-    ExpectTimeout(TapeTime),
-    /// How long nothing may change before the screen counts as settled.
-    Settle(TapeTime),
-    /// Whether `Sleep` and typing take their time.
-    Speed(TapeSpeed),
-    /// What snapshots show instead of the text that matches.
-    Redact(TapeRegex, TapeText),
-    /// How often a failing tape is retried.
-    Retry(u32),
-    /// What the tape needs exclusively.
-    Needs(TapeNeed),
-    /// Whether processes may remain.
-    Leftovers(TapeLeftovers),
-    /// Whether `Wait` accepts text that was there before.
-    Wait(WaitRule),
-}
-
 /// The home directory of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TapeHome {
@@ -130,9 +50,10 @@ pub enum WaitRule {
     Fresh,
 }
 
-/// Everything that the header of a tape sets.
+/// Everything that the header of a tape sets. Numbers are `int` and `float64` in VHS.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TapeSettings {
+    /// The shell: `bash`, `zsh`, `fish`, …
     pub shell: String,
     /// Fonts, by name.
     pub font_family: String,
@@ -198,8 +119,11 @@ pub struct TapeSettings {
     pub redactions: Vec<(TapeRegex, TapeText)>,
     /// How often a failing tape is retried, if the tape says so.
     pub retry: Option<u32>,
+    /// What the tape needs exclusively.
     pub needs: Vec<TapeNeed>,
+    /// Whether processes may remain.
     pub leftovers: TapeLeftovers,
+    /// Whether `Wait` accepts text that was there before.
     pub wait: WaitRule,
 }
 
@@ -277,69 +201,6 @@ impl TapeSettings {
         (
             cells(self.width.saturating_sub(around), font * CELL_WIDTH + self.letter_spacing),
             cells(self.height.saturating_sub(around).saturating_sub(bar), font * self.line_height),
-        )
-    }
-
-    pub fn apply(&mut self, setting: &TapeSetting) {
-        use TapeSetting as S;
-        self.has_pixel_size |= setting.changes_grid();
-        match setting.clone() {
-            S::Shell(name) => self.shell = name,
-            S::FontFamily(name) => self.font_family = name,
-            S::FontSize(pixels) => self.font_size = pixels,
-            S::LetterSpacing(pixels) => self.letter_spacing = pixels,
-            S::LineHeight(factor) => self.line_height = factor,
-            S::TypingSpeed(time) => self.typing_speed = time,
-            S::Theme(theme) => self.theme = theme,
-            S::Width(pixels) => self.width = pixels,
-            S::Height(pixels) => self.height = pixels,
-            S::Padding(pixels) => self.padding = pixels,
-            S::Framerate(frames) => self.framerate = frames,
-            S::PlaybackSpeed(factor) => self.playback_speed = factor,
-            S::LoopOffset(percent) => self.loop_offset = percent,
-            S::Margin(pixels) => self.margin = pixels,
-            S::MarginFill(fill) => self.margin_fill = Some(fill),
-            S::WindowBar(style) => self.window_bar = style,
-            S::WindowBarSize(pixels) => self.window_bar_size = pixels,
-            S::BorderRadius(pixels) => self.border_radius = pixels,
-            S::CursorBlink(blinks) => self.cursor_blink = blinks,
-            S::WaitTimeout(time) => self.wait_timeout = time,
-            S::WaitPattern(regex) => self.wait_pattern = regex,
-            S::Rows(rows) => self.rows = Some(rows),
-            S::Columns(columns) => self.columns = Some(columns),
-            S::Unused { .. } => {}
-            S::Term(name) => self.term = name,
-            S::Timezone(name) => self.timezone = name,
-            S::Locale(name) => self.locale = name,
-            S::Home(home) => self.home = home,
-            S::Deadline(time) => self.deadline = Some(time),
-            S::ExpectTimeout(time) => self.expect_timeout = time,
-            S::Settle(time) => self.settle = time,
-            S::Speed(speed) => self.speed = Some(speed),
-            S::Redact(regex, instead) => self.redactions.push((regex, instead)),
-            S::Retry(times) => self.retry = Some(times),
-            S::Needs(need) => self.needs.push(need),
-            S::Leftovers(leftovers) => self.leftovers = leftovers,
-            S::Wait(rule) => self.wait = rule,
-        }
-    }
-}
-
-impl TapeSetting {
-    /// Whether it affects the number of cells in a VHS window.
-    fn changes_grid(&self) -> bool {
-        use TapeSetting as S;
-        matches!(
-            self,
-            S::FontSize(_)
-                | S::LetterSpacing(_)
-                | S::LineHeight(_)
-                | S::Width(_)
-                | S::Height(_)
-                | S::Padding(_)
-                | S::Margin(_)
-                | S::WindowBar(_)
-                | S::WindowBarSize(_)
         )
     }
 }

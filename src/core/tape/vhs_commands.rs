@@ -27,7 +27,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             return;
         }
         let command = match start.text {
-            "Set" => self.set().map(TapeCommand::Set),
+            "Set" => self.set(),
             "Output" => self.output(),
             "Sleep" => self.sleep(),
             "Type" => self.type_text(),

@@ -1,10 +1,11 @@
 //! The settings of VHS.
 
+use super::command::TapeCommand;
 use super::lexer::{Token, TokenKind};
 use super::own_commands::OWN_SETTINGS;
 use super::parser::TapeParser;
 use super::tape_problem::printable;
-use super::tape_settings::TapeSetting;
+use super::tape_settings::TapeSettings;
 use super::tape_time::TapeTime;
 use crate::core::text::nearest_word::nearest_word;
 
@@ -14,15 +15,39 @@ pub(super) const VHS_SETTINGS: [&str; 21] = [
     "WindowBarSize", "BorderRadius", "CursorBlink", "WaitTimeout", "WaitPattern",
 ];
 const WINDOW_BARS: [&str; 5] = ["", "Colorful", "ColorfulRight", "Rings", "RingsRight"];
+/// Settings that affect the number of cells in a VHS window.
+const GRID_SETTINGS: [&str; 9] = [
+    "FontSize", "LetterSpacing", "LineHeight", "Width", "Height", "Padding", "Margin", "WindowBar",
+    "WindowBarSize",
+];
 /// The shells that VHS can start.
 const SHELLS: [&str; 9] = ["bash", "zsh", "fish", "nu", "osh", "xonsh", "pwsh", "powershell", "cmd"];
 
 impl<'a> TapeParser<'a, '_, '_> {
-    pub(super) fn set(&mut self) -> Option<TapeSetting> {
+    /// Reads one `Set` into the settings of the tape.
+    pub(super) fn set(&mut self) -> Option<TapeCommand> {
         let name = self.peek;
-        if let Some(setting) = self.own_setting() {
-            return setting;
+        let mut settings = self.reading.tape.settings.clone();
+        let is_valid = match self.own_setting(&mut settings) {
+            Some(is_valid) => is_valid,
+            None => self.vhs_setting(name, &mut settings).is_some(),
+        };
+        if !is_valid {
+            return None;
         }
+        let typing_speed = settings.typing_speed;
+        if self.may_set() || name.text == "Shell" {
+            settings.has_pixel_size |= GRID_SETTINGS.contains(&name.text);
+            self.reading.tape.settings = settings;
+        }
+        Some(match name.text {
+            "TypingSpeed" => TapeCommand::TypingSpeed(typing_speed),
+            _ => TapeCommand::Set(self.lexer.source[name.start..self.cur.end].to_owned()),
+        })
+    }
+
+    /// Reads a setting of VHS into `settings`; `None` after an error.
+    fn vhs_setting(&mut self, name: Token<'a>, settings: &mut TapeSettings) -> Option<()> {
         if !(name.kind == TokenKind::Keyword && VHS_SETTINGS.contains(&name.text)) {
             self.refuse_setting(name);
             return None;
@@ -37,47 +62,71 @@ impl<'a> TapeParser<'a, '_, '_> {
             self.skip_value();
             return None;
         }
+        if name.text == "WaitTimeout" {
+            let raw = self.time()?;
+            return self.take_value(name, raw.token, raw.parse(), &mut settings.wait_timeout);
+        }
+        self.next();
         match name.text {
-            "WaitTimeout" => {
-                let raw = self.time()?;
-                self.setting(name, raw.token, raw.parse().map(TapeSetting::WaitTimeout))
+            "WaitPattern" => settings.wait_pattern = self.regex_of(value)?,
+            "TypingSpeed" => {
+                let time = self.typing_speed(value);
+                self.take_value(name, value, time, &mut settings.typing_speed)?;
             }
-            "WaitPattern" => {
-                self.next();
-                self.regex_of(value).map(TapeSetting::WaitPattern)
-            }
-            "LoopOffset" => {
-                self.next();
-                if self.peek.kind == TokenKind::Percent {
-                    self.next();
-                }
-                self.setting(name, value, float(&literal).map(TapeSetting::LoopOffset))
-            }
-            "TypingSpeed" => self.typing_speed(name, value),
             "WindowBar" => {
-                self.next();
                 if value.kind == TokenKind::End || !WINDOW_BARS.contains(&literal.as_ref()) {
                     let hint = "Colorful, ColorfulRight, Rings or RingsRight";
                     let message = format!("there is no window bar `{}`", printable(&literal));
                     self.error_with_hint(value, message, hint);
                     return None;
                 }
-                Some(TapeSetting::WindowBar(literal.into_owned()))
+                settings.window_bar = literal.into_owned();
             }
-            "MarginFill" => self.margin_fill(value),
+            "MarginFill" => settings.margin_fill = Some(self.margin_fill(value)?),
             "CursorBlink" => {
-                self.next();
                 if value.kind != TokenKind::Boolean {
                     self.error(value, "`CursorBlink` is true or false");
                     return None;
                 }
-                Some(TapeSetting::CursorBlink(value.text == "true"))
+                settings.cursor_blink = value.text == "true";
+            }
+            "Shell" => {
+                if !SHELLS.contains(&literal.as_ref()) {
+                    let message =
+                        format!("VHS does not start `{}`, but {}", printable(&literal), SHELLS.join(", "));
+                    self.warn(value.start, value.end, message);
+                }
+                settings.shell = literal.into_owned();
+            }
+            "FontFamily" => settings.font_family = literal.into_owned(),
+            "Theme" => settings.theme = literal.into_owned(),
+            "LetterSpacing" | "LineHeight" | "LoopOffset" | "PlaybackSpeed" => {
+                if name.text == "LoopOffset" && self.peek.kind == TokenKind::Percent {
+                    self.next();
+                }
+                let field = match name.text {
+                    "LetterSpacing" => &mut settings.letter_spacing,
+                    "LineHeight" => &mut settings.line_height,
+                    "LoopOffset" => &mut settings.loop_offset,
+                    _ => &mut settings.playback_speed,
+                };
+                self.take_value(name, value, float(&literal), field)?;
             }
             _ => {
-                self.next();
-                self.plain_setting(name, value)
+                let field = match name.text {
+                    "FontSize" => &mut settings.font_size,
+                    "Width" => &mut settings.width,
+                    "Height" => &mut settings.height,
+                    "Padding" => &mut settings.padding,
+                    "Framerate" => &mut settings.framerate,
+                    "Margin" => &mut settings.margin,
+                    "WindowBarSize" => &mut settings.window_bar_size,
+                    _ => &mut settings.border_radius,
+                };
+                self.take_value(name, value, literal.parse().ok(), field)?;
             }
         }
+        Some(())
     }
 
     /// Reports an unknown setting, and skips its name and its value.
@@ -98,8 +147,7 @@ impl<'a> TapeParser<'a, '_, '_> {
     }
 
     /// A time per key, in seconds unless a unit follows.
-    fn typing_speed(&mut self, name: Token<'a>, value: Token<'a>) -> Option<TapeSetting> {
-        self.next();
+    fn typing_speed(&mut self, value: Token<'a>) -> Option<TapeTime> {
         let unit = match (self.peek.kind, self.peek.text) {
             (TokenKind::Unit, "ms" | "s") => {
                 self.next();
@@ -107,13 +155,11 @@ impl<'a> TapeParser<'a, '_, '_> {
             }
             _ => "s",
         };
-        let time = TapeTime::parse(&format!("{}{unit}", value.literal()));
-        self.setting(name, value, time.map(TapeSetting::TypingSpeed))
+        TapeTime::parse(&format!("{}{unit}", value.literal()))
     }
 
     /// A colour, or a file.
-    fn margin_fill(&mut self, value: Token<'a>) -> Option<TapeSetting> {
-        self.next();
+    fn margin_fill(&mut self, value: Token<'a>) -> Option<String> {
         let literal = value.literal();
         if value.kind == TokenKind::Comment {
             self.warn(value.start, value.end, "`#` begins a comment; quote the colour");
@@ -124,61 +170,31 @@ impl<'a> TapeParser<'a, '_, '_> {
             self.error_with_hint(value, message, "for example \"#6b50ff\"");
             return None;
         }
-        Some(TapeSetting::MarginFill(literal.into_owned()))
+        Some(literal.into_owned())
     }
 
-    /// A setting whose value is one token.
-    pub(super) fn plain_setting(&mut self, name: Token<'a>, value: Token<'a>) -> Option<TapeSetting> {
-        use TapeSetting as S;
-        let literal = value.literal();
-        let integer = literal.parse::<i64>().ok();
-        let setting = match name.text {
-            "Shell" => {
-                if !SHELLS.contains(&literal.as_ref()) {
-                    let message =
-                        format!("VHS does not start `{}`, but {}", printable(&literal), SHELLS.join(", "));
-                    self.warn(value.start, value.end, message);
-                }
-                Some(S::Shell(literal.into_owned()))
-            }
-            "FontFamily" => Some(S::FontFamily(literal.into_owned())),
-            "Theme" => Some(S::Theme(literal.into_owned())),
-            "FontSize" => integer.map(S::FontSize),
-            "Width" => integer.map(S::Width),
-            "Height" => integer.map(S::Height),
-            "Padding" => integer.map(S::Padding),
-            "Framerate" => integer.map(S::Framerate),
-            "Margin" => integer.map(S::Margin),
-            "WindowBarSize" => integer.map(S::WindowBarSize),
-            "BorderRadius" => integer.map(S::BorderRadius),
-            "LetterSpacing" => float(&literal).map(S::LetterSpacing),
-            "LineHeight" => float(&literal).map(S::LineHeight),
-            _ => float(&literal).map(S::PlaybackSpeed),
-        };
-        self.setting(name, value, setting)
-    }
-
-    /// A setting, or an error if its value is invalid. VHS does not check the values of settings that it
-    /// ignores.
-    pub(super) fn setting(
+    /// Writes a value into its field, or reports it if it is invalid (`None`). VHS does not check the values
+    /// of settings that it ignores.
+    fn take_value<T>(
         &mut self,
         name: Token<'a>,
         value: Token<'a>,
-        setting: Option<TapeSetting>,
-    ) -> Option<TapeSetting> {
-        let literal = value.literal();
-        if setting.is_none() && !self.may_set() && name.text != "TypingSpeed" {
-            return Some(TapeSetting::Unused { name: name.text.to_owned(), value: literal.into_owned() });
-        }
-        if setting.is_none() {
+        read: Option<T>,
+        field: &mut T,
+    ) -> Option<()> {
+        if let Some(read) = read {
+            *field = read;
+        } else if self.may_set() || name.text == "TypingSpeed" {
             let kind = match name.text {
                 "WaitTimeout" | "TypingSpeed" => "a time",
                 "LetterSpacing" | "LineHeight" | "PlaybackSpeed" | "LoopOffset" => "a number",
                 _ => "a whole number",
             };
+            let literal = value.literal();
             self.error(value, format!("`{}` is {kind}, not `{}`", name.text, printable(&literal)));
+            return None;
         }
-        setting
+        Some(())
     }
 }
 

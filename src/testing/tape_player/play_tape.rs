@@ -167,7 +167,7 @@ impl<'a> TapePlayer<'a> {
         options: &'a PlayOptions,
         choices: Option<SeededChoices>,
     ) -> std::io::Result<Self> {
-        let settings = tape.settings();
+        let settings = &tape.settings;
         let is_strict = options.strict || settings.wait == WaitRule::Fresh;
         Ok(TapePlayer {
             file,
@@ -291,13 +291,11 @@ impl<'a> TapePlayer<'a> {
         use TapeCommand as C;
         let (session, regions) = (&mut self.session, &self.regions);
         match command {
-            C::Set(setting) => {
-                if let crate::core::tape::TapeSetting::TypingSpeed(speed) = setting {
-                    self.input.set_typing_speed(*speed);
-                }
+            C::TypingSpeed(speed) => {
+                self.input.set_typing_speed(*speed);
                 Ok(())
             }
-            C::Env { .. } | C::Require(_) | C::Model(_) => Ok(()),
+            C::Set(_) | C::Env { .. } | C::Require(_) | C::Model(_) => Ok(()),
             C::Output(path) => self.outputs.begin(session, path),
             C::Type { text, speed } => self.input.type_text(session, text, *speed),
             C::Key(press) => self.input.press_keys(session, press),
@@ -469,7 +467,7 @@ impl<'a> TapePlayer<'a> {
 }
 
 pub fn wants_to_be_alone(tape: &Tape) -> bool {
-    tape.settings().needs.iter().any(|need| matches!(need, TapeNeed::Core | TapeNeed::Net))
+    tape.settings.needs.iter().any(|need| matches!(need, TapeNeed::Core | TapeNeed::Net))
 }
 
 fn leftovers_failure(left: &[LeftProcess]) -> Box<StepFailure> {

@@ -4,8 +4,8 @@ use super::super::redactions_of;
 use super::*;
 use crate::core::tape::TapeTime;
 use crate::core::tape::{
-    ExpectArea, ExpectCommand, KeyChord, KeyName, KeyPress, ProgramEnd, TapePattern, TapeSetting, TapeSpan,
-    TapeText, WaitScope,
+    ExpectArea, ExpectCommand, KeyChord, KeyName, KeyPress, ProgramEnd, TapePattern, TapeSpan, TapeText,
+    WaitScope,
 };
 use crate::testing::program_wait::OLD_TEXT;
 
@@ -28,12 +28,23 @@ fn options(evidence: &Path) -> PlayOptions {
 }
 
 fn tape(commands: Vec<TapeCommand>) -> Tape {
+    let header: String = commands
+        .iter()
+        .take_while(|command| command.belongs_to_header())
+        .map(|command| format!("{command}\n"))
+        .collect();
+    let settings = parsed(&header).settings;
     let steps = commands.into_iter().enumerate().map(|(line, command)| TapeStep {
         command,
         span: TapeSpan { file: "t.tape".to_owned(), line: line as u32 + 1, column: 1 },
         ignored: false,
     });
-    Tape { steps: steps.collect(), ..Tape::default() }
+    Tape { steps: steps.collect(), settings, ..Tape::default() }
+}
+
+/// A setting, from the text after `Set`.
+fn set(setting: &str) -> TapeCommand {
+    TapeCommand::Set(setting.to_owned())
 }
 
 fn play_now(commands: Vec<TapeCommand>) -> PlayEnd {
@@ -97,7 +108,7 @@ fn a_program_is_started_typed_into_and_ends() {
 
 #[test]
 fn the_echo_of_what_is_typed_is_no_answer() {
-    let limit = TapeCommand::Set(TapeSetting::ExpectTimeout(TapeTime::from_millis(200)));
+    let limit = set("ExpectTimeout 200ms");
     let end = play_now(vec![limit, start("read line; sleep 60"), typed("abc"), enter(), expect("abc")]);
     let failure = failure(end);
     assert_eq!((failure.kind, failure.place.line), (FailureKind::Timeout, 5), "{failure:?}");
@@ -109,7 +120,7 @@ fn the_echo_of_what_is_typed_is_no_answer() {
 fn a_deadline_ends_whatever_the_tape_does() {
     let many = KeyPress { count: u32::MAX, ..KeyPress::once(KeyChord::plain(KeyName::Enter)) };
     for command in [TapeCommand::Key(many), TapeCommand::Run(text("sleep 60; true"))] {
-        let limit = TapeCommand::Set(TapeSetting::Deadline(TapeTime::from_millis(300)));
+        let limit = set("Deadline 300ms");
         let failure = failure(play_now(vec![limit, start("cat"), command]));
         assert_eq!((failure.kind, failure.place.line), (FailureKind::Timeout, 3), "{failure:?}");
         assert!(failure.keys.len() <= 20_000);
@@ -118,14 +129,14 @@ fn a_deadline_ends_whatever_the_tape_does() {
 
 #[test]
 fn a_wait_that_the_deadline_ends_says_so() {
-    let limit = TapeCommand::Set(TapeSetting::Deadline(TapeTime::from_millis(300)));
+    let limit = set("Deadline 300ms");
     let failure = failure(play_now(vec![limit, start("sleep 60"), expect("never")]));
     assert!(failure.message.contains("the tape's deadline of 300ms ended the wait"), "{failure:?}");
 }
 
 #[test]
 fn a_wait_for_text_on_another_row_says_where_to_look() {
-    let limit = TapeCommand::Set(TapeSetting::WaitTimeout(TapeTime::from_millis(200)));
+    let limit = set("WaitTimeout 200ms");
     let pattern = Some(TapePattern::Text(text("item")));
     let wait = TapeCommand::Wait { scope: WaitScope::Line, limit: None, pattern };
     let failure = failure(play_now(vec![limit, start("echo item; echo more; sleep 60"), wait]));
@@ -159,13 +170,13 @@ fn the_pauses_of_a_tape_count_for_its_usual_deadline() {
     let sleep = |s: u64| TapeCommand::Sleep(TapeTime::from_millis(s * 1000));
     assert_eq!(deadline(vec![sleep(70), typed("ab")]), 130_100);
     assert_eq!(deadline(vec![sleep(4000)]), 660_000);
-    let own = TapeCommand::Set(TapeSetting::Deadline(TapeTime::from_millis(2000)));
+    let own = set("Deadline 2000ms");
     assert_eq!(deadline(vec![own, sleep(4000)]), 2000);
 }
 
 #[test]
 fn the_evidence_of_a_flood_is_its_end() {
-    let limit = TapeCommand::Set(TapeSetting::ExpectTimeout(TapeTime::from_millis(50)));
+    let limit = set("ExpectTimeout 50ms");
     let flood = "head -c 9000000 /dev/zero | tr '\\0' x; echo; echo over; read line";
     let dir = tempfile::tempdir().unwrap();
     let file = TapeFile { path: "t.tape".into(), name: "t".to_owned() };
@@ -183,7 +194,7 @@ fn the_evidence_of_a_flood_is_its_end() {
 #[test]
 fn a_text_that_looks_like_a_regular_expression_gets_a_hint() {
     let hint = |pattern| {
-        let limit = TapeCommand::Set(TapeSetting::ExpectTimeout(TapeTime::from_millis(50)));
+        let limit = set("ExpectTimeout 50ms");
         failure(play_now(vec![limit, start("echo four; read line"), expect(pattern)])).hint
     };
     assert!(hint("^four$").is_some_and(|hint| hint.contains("/…/")));
@@ -196,7 +207,7 @@ fn a_text_that_looks_like_a_regular_expression_gets_a_hint() {
 #[test]
 fn a_text_that_stands_there_another_way_gets_a_hint() {
     let hint = |shown: &str, pattern| {
-        let limit = TapeCommand::Set(TapeSetting::ExpectTimeout(TapeTime::from_millis(500)));
+        let limit = set("ExpectTimeout 500ms");
         let program = start(&format!("printf '%s\\n' '{shown}'; read line"));
         failure(play_now(vec![limit, program, expect(pattern)])).hint.unwrap_or_default()
     };
@@ -259,17 +270,17 @@ fn a_shell_is_started_for_what_is_typed() {
 fn a_process_that_is_left_fails_the_tape() {
     let commands = |leftovers| {
         vec![
-            TapeCommand::Set(TapeSetting::Leftovers(leftovers)),
+            set(leftovers),
             start("setsid sh -c 'echo up; exec sleep 300' & read line"),
             expect("up"),
             enter(),
             exit(0),
         ]
     };
-    let left = failure(play_now(commands(TapeLeftovers::Fail)));
+    let left = failure(play_now(commands("Leftovers fail")));
     assert_eq!(left.kind, FailureKind::Leftovers);
     assert!(left.message.contains("sleep 300"), "{}", left.message);
-    let end = play_now(commands(TapeLeftovers::Allow));
+    let end = play_now(commands("Leftovers allow"));
     assert!(matches!(end, PlayEnd::Passed), "{end:?}");
 }
 
@@ -289,6 +300,12 @@ fn a_missing_program_is_no_failure_unless_all_are_required() {
 
 /// The commands of a tape that needs no other files.
 fn commands(source: &str) -> Vec<TapeCommand> {
+    let tape = parsed(source);
+    assert!(tape.is_valid(), "{}", tape.report());
+    tape.steps.into_iter().map(|step| step.command).collect()
+}
+
+fn parsed(source: &str) -> Tape {
     struct NoFiles;
     impl crate::core::tape::TapeFiles for NoFiles {
         fn read(&self, path: &str) -> Result<Vec<u8>, String> {
@@ -296,9 +313,7 @@ fn commands(source: &str) -> Vec<TapeCommand> {
         }
     }
     let options = crate::core::tape::ParseOptions::default();
-    let tape = crate::core::tape::parse("t.tape", source.as_bytes(), options, &NoFiles);
-    assert!(tape.is_valid(), "{}", tape.report());
-    tape.steps.into_iter().map(|step| step.command).collect()
+    crate::core::tape::parse("t.tape", source.as_bytes(), options, &NoFiles)
 }
 
 /// Twenty lines on a screen of five rows, the fourth of them red, and then a prompt.
@@ -508,7 +523,7 @@ fn a_snapshot_with_history_has_the_lines_above_the_screen() {
         history,
     };
     let tape = tape(vec![
-        TapeCommand::Set(TapeSetting::Rows(10)),
+        set("Rows 10"),
         start("seq 1 30; read line"),
         expect("30"),
         snapshot("screen", false),

@@ -25,7 +25,7 @@ pub enum SnapshotUse {
 /// The redactions of a tape's reports and snapshots: its own rules, and the values of the variables `env`
 /// that were passed to it.
 pub fn redactions_of(tape: &Tape, env: &[String]) -> TapeRedactions {
-    let rules = tape.settings().redactions;
+    let rules = &tape.settings.redactions;
     let variables = env.iter().fold(TapeRedactions::new(), |all, name| match std::env::var(name) {
         Ok(value) => all.variable(name, &value),
         Err(_) => all,

@@ -13,7 +13,7 @@ use super::test_clock::duration;
 use super::test_terminals::{NamedTerminal, TestTerminals};
 use super::test_workspace::TestWorkspace;
 use super::{PlayOptions, redactions_of};
-use crate::core::tape::{Tape, TapeCommand, TapeSetting, TapeSettings, TapeSpan, TapeSpeed, TapeTime};
+use crate::core::tape::{Tape, TapeSettings, TapeSpan, TapeSpeed, TapeTime};
 use crate::testing::discovery::TapeFile;
 use crate::testing::program_wait::{SettleRules, WaitEnd};
 use crate::testing::redaction::TapeRedactions;
@@ -54,15 +54,11 @@ impl TestSession {
         options: &PlayOptions,
         choices: Option<SeededChoices>,
     ) -> io::Result<Self> {
-        let settings = tape.settings();
+        let settings = tape.settings.clone();
         let workspace = TestWorkspace::create(&file.path, tape, &options.env)?;
         workspace.dirs().link_program("hopty", &options.hopty)?;
         let is_fast = settings.speed.unwrap_or(options.speed) == TapeSpeed::Fast;
-        let is_shell = |command: &TapeCommand| match command {
-            TapeCommand::Set(TapeSetting::Shell(name)) => *name == settings.shell,
-            _ => false,
-        };
-        let shell = tape.steps.iter().rfind(|step| is_shell(&step.command));
+        let shell = tape.steps.iter().rfind(|step| step.command.is_shell_setting());
         Ok(TestSession {
             redactions: redactions_of(tape, &options.env),
             workspace,

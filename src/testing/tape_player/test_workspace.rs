@@ -23,7 +23,7 @@ impl TestWorkspace {
     /// Creates the directories for a tape. `passed`: variables of this process to pass on.
     pub fn create(tape_file: &Path, tape: &Tape, passed: &[String]) -> io::Result<Self> {
         let path = tape_file.canonicalize().unwrap_or_else(|_| tape_file.to_owned());
-        let settings = tape.settings();
+        let settings = tape.settings.clone();
         let rules = EnvironmentRules {
             term: settings.term,
             timezone: settings.timezone,

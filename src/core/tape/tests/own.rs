@@ -194,11 +194,11 @@ fn settings_of_hopty() {
             "Set Timezone Europe/Berlin",
             "Set Locale de_DE.UTF-8",
             "Set Home keep",
-            "Set Deadline 120s",
+            "Set Deadline 2m",
             "Set Settle 100ms",
             "Set ExpectTimeout 10s",
             "Set Speed real",
-            "Set Redact /id=\\d+/ \"id=[ID]\"",
+            "Set Redact /id=\\d+/ 'id=[ID]'",
             "Set Retry 2",
             "Set Needs core",
             "Set Needs net",
@@ -206,7 +206,24 @@ fn settings_of_hopty() {
             "Set Wait fresh",
         ],
     );
-    let settings = read("Set Needs net Set Redact 'a.b' 'X' Set Speed fast").settings();
+    let source = "Set Term xterm-kitty Set Timezone Europe/Berlin Set Locale de_DE.UTF-8 Set Home keep Set \
+                  Deadline 2m Set Settle 100ms Set ExpectTimeout 10s Set Retry 2 Set Leftovers allow Set Wait \
+                  fresh";
+    let settings = TapeSettings {
+        term: "xterm-kitty".to_owned(),
+        timezone: "Europe/Berlin".to_owned(),
+        locale: "de_DE.UTF-8".to_owned(),
+        home: TapeHome::Keep,
+        deadline: Some(TapeTime::from_millis(120_000)),
+        settle: TapeTime::from_millis(100),
+        expect_timeout: TapeTime::from_millis(10_000),
+        retry: Some(2),
+        leftovers: TapeLeftovers::Allow,
+        wait: WaitRule::Fresh,
+        ..TapeSettings::default()
+    };
+    assert_eq!(read(source).settings, settings);
+    let settings = read("Set Needs net Set Redact 'a.b' 'X' Set Speed fast").settings;
     assert_eq!(settings.needs, [TapeNeed::Net]);
     assert_eq!(settings.speed, Some(TapeSpeed::Fast));
     let regex = settings.redactions[0].0.compile(false).unwrap();
