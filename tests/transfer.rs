@@ -508,7 +508,7 @@ fn a_disk_that_fills_leaves_no_package_and_no_half_of_an_import() {
     let whole = root.join("whole.tar.gz");
     files.world.ask(&["conversations", "export", ID, "-o", whole.to_str().unwrap()]);
     let small_dir = root.join("small");
-    let Some(small) = Small::mount(&small_dir, "16k") else { return };
+    let Some(small) = SmallDisk::mount(&small_dir, "16k") else { return };
     let package = small_dir.join("c.tar.gz");
     let output = files.world.hopty(&["conversations", "export", ID, "-o", package.to_str().unwrap()]);
     assert!(words(&output).contains("No space left on device"), "{}", words(&output));
