@@ -25,8 +25,8 @@
 //!
 //! ```text
 //! main -> cli -> { host, client, dashboard, standin,     the shell: owns descriptors and loops, performs
-//!                  demo, testing, tape_recorder,         actions; client uses host, demo uses standin,
-//!                  recording }                           testing uses standin and recording,
+//!                  demo, testing, tape_recorder,         actions; client uses host, demo uses standin and
+//!                  recording }                           testing, testing uses standin and recording,
 //!                      |                                 tape_recorder uses testing
 //!                      v
 //!           { pty tty ipc fs git claude }            edges: one outside thing each, no decisions
