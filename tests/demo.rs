@@ -150,7 +150,7 @@ fn in_a_pipe_the_run_is_told_in_lines() {
         "hopty demo: it worked",
         "What happened",
         "worked in 7 tool steps",
-        "in 4 more tool steps",
+        "finished it in 4 more",
         "Why, in hopty's own words",
         ", as the new conversation saw it",
         "## Request",

@@ -317,7 +317,7 @@ mod tests {
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
             let own = text.lines().filter(|line| !line.starts_with("  | "));
             let words: Vec<&str> = own.flat_map(str::split_whitespace).collect();
-            for word in ["arguments", "checked", "conversation", "(with", "status"] {
+            for word in ["arguments", "worked", "conversation", "(with", "status"] {
                 assert!(
                     words.iter().any(|found| found.trim_end_matches([':', ',']) == word),
                     "{word} at {width}:\n{text}"

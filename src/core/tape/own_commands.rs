@@ -85,8 +85,8 @@ impl TapeParser<'_, '_, '_> {
         true
     }
 
-    /// Reads a setting of hopty's own into `settings`, if one comes next; `None` if not. Returns whether it is
-    /// valid.
+    /// Reads a setting of hopty's own into `settings`, if one comes next; `None` if not. Returns whether it
+    /// is valid.
     pub(super) fn own_setting(&mut self, settings: &mut TapeSettings) -> Option<bool> {
         let (set, name) = (self.cur, self.peek);
         if !OWN_SETTINGS.contains(&name.text) || !self.is_on_line_of(set) {
