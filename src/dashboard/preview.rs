@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn the_first_answer_of_a_dialog_is_shown_whichever_is_selected() {
-        let dialog = "Which?\r\n  1. Postgres\r\n     Server\r\n\u{276f} 2. SQLite\r\n     File\r\nEnter\x1b[?25l";
+        let dialog =
+            "Which?\r\n  1. Postgres\r\n     Server\r\n\u{276f} 2. SQLite\r\n     File\r\nEnter\x1b[?25l";
         assert_eq!(texts(&preview(dialog), 3), ["  1. Postgres", "     Server", "\u{276f} 2. SQLite"]);
     }
 
