@@ -335,7 +335,8 @@ mod tests {
         let bytes = b"a\x1b[200~x\ry\x1b[201~\x1b[200~z\x1b[201~b\x1b[200~open\r";
         let texts: Vec<String> = shown(bytes).into_iter().map(|(text, _)| text).collect();
         assert_eq!(texts, ["a", "\x1b[200~x\ry\x1b[201~", "\x1b[200~z\x1b[201~", "b", "\x1b[200~open\r"]);
-        assert!(shown(bytes).iter().all(|(_, ms)| *ms == 0));
+        let pauses: Vec<u64> = shown(bytes).iter().map(|(_, ms)| *ms).collect();
+        assert_eq!(pauses, [0, AFTER_PASTE_MS, 0, 0, 0], "the first of two pastes");
     }
 
     #[test]

@@ -266,7 +266,10 @@ impl PromptDraft {
             // There is no box to read: only the typed bytes are known.
             None => without_commands(&typed),
             Some(shown) if shown.text.is_empty() || !self.has_keys => Vec::new(),
-            Some(shown) if shown.mode != BoxMode::Prompt => without_commands(&typed),
+            Some(shown) if shown.mode != BoxMode::Prompt => match is_known {
+                true => typed,
+                false => format!("!{}", shown.text).into_bytes(),
+            },
             Some(shown) if self.is(&shown.text) => typed,
             // The box shows only a part of it.
             Some(shown) if shown.hidden != (0, 0) => match is_known && self.ends(&shown.text) {
@@ -574,6 +577,14 @@ mod tests {
         assert_eq!(kept, "see one\rtwo\rthree and fix it", "as it was typed");
         let unknown = carried(&[b"\x1b[A", b" and fix it"], &shown);
         assert_eq!(unknown, "see [Pasted text #1 +2 lines] and fix it", "the paste of another conversation");
+    }
+
+    #[test]
+    fn a_shell_command_stays_one_behind_an_esc() {
+        let mut shown = ScreenPromptBox::of_text("make tests");
+        shown.mode = BoxMode::Shell;
+        assert_eq!(carried(&[b"!make tests"], &shown), "!make tests");
+        assert_eq!(carried(&[b"\x1b", b"!make tests"], &shown), "!make tests");
     }
 
     #[test]
