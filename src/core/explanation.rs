@@ -65,7 +65,7 @@ impl Explanation {
                 "The session died, and `hopty restore` resumed its conversation.".to_owned()
             }
             (DecisionKind::HandoffConsumed, Some(occasion), handoff) => {
-                let handoff = handoff.as_ref().map(|id| format!(" as {id}")).unwrap_or_default();
+                let handoff = handoff.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
                 format!("Handed over{occasion}{handoff}; the fresh conversation has answered.")
             }
             (DecisionKind::HandoffConsumed, None, Some(handoff)) => {
@@ -241,7 +241,7 @@ mod tests {
         let mut fresh = after(&steps, HALF);
         assert_eq!(
             fresh.words(None),
-            "Handed over at 90 % as HO-20261120-142950-c74cc080; the fresh conversation has answered. \
+            "Handed over at 90 % (HO-20261120-142950-c74cc080); the fresh conversation has answered. \
              `hopty back` returns to the conversation before."
         );
         assert!(!fresh.sentence().contains("hopty back"), "a session that has ended cannot go back");
@@ -262,7 +262,7 @@ mod tests {
                 .sentence()
                 .to_owned()
         };
-        let answered = " as HO-20261120-142950-c74cc080; the fresh conversation has answered.";
+        let answered = " (HO-20261120-142950-c74cc080); the fresh conversation has answered.";
         let command = told(Some(RestartBy::Command), HALF);
         assert_eq!(command, format!("Handed over at 90 %, as requested{answered}"));
         let signal = told(Some(RestartBy::Signal), Fill { window: 0, ..HALF });

@@ -346,8 +346,8 @@ mod tests {
                  command \"Run it\" {end}</summary>\n</task-notification>"
             )
         };
-        work.take_notification(&told("b1", "failed with exit code 100"), &mut checks);
-        work.take_notification(&told("b2", "failed with exit code 1"), &mut checks);
+        work.take_notification(&told("b1", "failed with exit code 100"), false, &mut checks);
+        work.take_notification(&told("b2", "failed with exit code 1"), false, &mut checks);
         let check = checks.iter().next().unwrap();
         assert_eq!(
             (
@@ -361,7 +361,7 @@ mod tests {
         let ended: Vec<_> = work.ended().map(|one| (one.what.as_str(), one.end.as_str())).collect();
         assert_eq!(ended, [("npm run dev -- --port 5174 (Run it)", "failed with exit code 1")]);
         start(&mut work, "b4", "cargo nextest run");
-        work.take_notification(&told("b4", "completed (exit code 0)"), &mut checks);
+        work.take_notification(&told("b4", "completed (exit code 0)"), false, &mut checks);
         assert_eq!(checks.iter().next().unwrap().verdict.outcome, Unknown, "its output was not read");
     }
 
