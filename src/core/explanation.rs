@@ -12,6 +12,8 @@ use super::time::{WallTime, age};
 
 /// How long a session must be idle before that comes first, in ms.
 const IDLE_MS: i64 = 60_000;
+/// How long the conversation after a hand-over is new, in ms.
+const NEW_MS: i64 = 300_000;
 
 /// The last decision, and the hand-over that it belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,12 +24,16 @@ pub struct Explanation {
     /// The context usage at the safe point and the requester, such as ` at 90 %, as requested`; empty if
     /// neither is known.
     occasion: Option<String>,
+    /// When the fresh conversation answered; cleared when its run ends.
+    handed_over: Option<WallTime>,
     /// Why the next run gets no handoff; cleared when the run before it has ended.
     skipped: Option<String>,
     /// The decision only says that the session started.
     begins: bool,
     /// The decision only requests a hand-over.
     requests: bool,
+    /// The decision ends a hand-over.
+    ends_handover: bool,
     /// A turn has begun since.
     is_old: bool,
     /// Whether Claude was working at the last note; `None` if it has never worked.
@@ -38,8 +44,10 @@ pub struct Explanation {
 impl Explanation {
     /// Takes a decision with the context usage at that moment. `restored`: the session continues the
     /// conversation of one that died.
-    pub fn take(&mut self, decision: &Decision, fill: Fill, restored: bool) {
+    pub fn take(&mut self, decision: &Decision, fill: Fill, restored: bool, now: WallTime) {
         match decision.kind {
+            DecisionKind::HandoffConsumed => self.handed_over = self.occasion.as_ref().map(|_| now),
+            DecisionKind::RunEnded => self.handed_over = None,
             DecisionKind::RestartRequested => self.by = decision.by,
             DecisionKind::SafePointReached => self.occasion = Some(occasion(fill, self.by)),
             DecisionKind::HandoffSkipped => self.skipped = Some(decision.sentence.clone()),
@@ -51,12 +59,14 @@ impl Explanation {
         self.is_old = false;
         self.begins = decision.kind == DecisionKind::SessionStarted && !restored;
         self.requests = decision.kind == DecisionKind::RestartRequested;
+        self.ends_handover = decision.kind == DecisionKind::HandoffConsumed && self.occasion.is_some();
         self.sentence = match (decision.kind, &self.occasion, &decision.handoff) {
             (DecisionKind::SessionStarted, ..) if restored => {
                 "The session died, and `hopty restore` resumed its conversation.".to_owned()
             }
-            (DecisionKind::HandoffConsumed, Some(occasion), _) => {
-                format!("Handed over{occasion}; the fresh conversation has answered.")
+            (DecisionKind::HandoffConsumed, Some(occasion), handoff) => {
+                let handoff = handoff.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+                format!("Handed over{occasion}{handoff}; the fresh conversation has answered.")
             }
             (DecisionKind::HandoffConsumed, None, Some(handoff)) => {
                 format!("The conversation continued from handoff {handoff} and has answered.")
@@ -70,6 +80,13 @@ impl Explanation {
     /// The last decision that explains something, in its own words or as the end of a hand-over.
     pub fn sentence(&self) -> &str {
         &self.sentence
+    }
+
+    /// Whether a hand-over has begun this conversation, in the last minutes. `step`: the step of a hand-over.
+    pub fn is_new_conversation(&self, step: Option<&HandoverStep>, now: WallTime) -> bool {
+        let is_recent = |at: WallTime| now.0.saturating_sub(at.0) < NEW_MS;
+        self.occasion.is_some() && step.is_some_and(HandoverStep::is_done)
+            || self.handed_over.is_some_and(is_recent)
     }
 
     /// Takes the session's state: when a turn begins, the last decision is no longer relevant.
@@ -138,6 +155,9 @@ impl Explanation {
     /// The last decision with the step of a hand-over.
     fn words(&self, step: Option<&HandoverStep>) -> String {
         match (step, &self.occasion) {
+            (None, _) if self.ends_handover && self.handed_over.is_some() => {
+                format!("{} `hopty back` returns to the conversation before.", self.sentence)
+            }
             (None, _) => self.sentence.clone(),
             (Some(step), None) => format!("Continuing from a handoff: {}.", step.words()),
             (Some(step), Some(occasion)) if step.is_done() => {
@@ -193,7 +213,7 @@ mod tests {
     fn after(steps: &[(DecisionKind, Option<RestartBy>)], fill: Fill) -> Explanation {
         let mut explanation = Explanation::default();
         for (kind, by) in steps {
-            explanation.take(&decision(*kind, *by), fill, false);
+            explanation.take(&decision(*kind, *by), fill, false, WallTime(1_000));
         }
         explanation
     }
@@ -223,10 +243,20 @@ mod tests {
         let again = [&fresh[..], &[(K::RunEnded, None)]].concat();
         assert_eq!(after(&again, HALF).words(None), "Decided RunEnded.");
         let steps = [(K::RestartRequested, level), (K::SafePointReached, level), (K::HandoffConsumed, None)];
+        let mut fresh = after(&steps, HALF);
         assert_eq!(
-            after(&steps, HALF).words(None),
-            "Handed over at 90 %; the fresh conversation has answered."
+            fresh.words(None),
+            "Handed over at 90 % (HO-20261120-142950-c74cc080); the fresh conversation has answered. \
+             `hopty back` returns to the conversation before."
         );
+        assert!(!fresh.sentence().contains("hopty back"), "a session that has ended cannot go back");
+        let is_new = |session: &Explanation, ms| session.is_new_conversation(None, WallTime(ms));
+        assert!(is_new(&fresh, 300_000) && !is_new(&fresh, 301_000));
+        assert!(saved.is_new_conversation(Some(&HandoverStep::Unanswered), WallTime(0)));
+        assert!(!saved.is_new_conversation(Some(&HandoverStep::Saving), WallTime(0)));
+        fresh.take(&decision(K::RunEnded, None), HALF, false, WallTime(2_000));
+        assert!(!is_new(&fresh, 2_000), "`hopty back`");
+        assert!(!is_new(&after(&[(K::HandoffConsumed, None)], HALF), 1_000), "a handoff that was loaded");
     }
 
     #[test]
@@ -234,9 +264,10 @@ mod tests {
         use DecisionKind as K;
         let told = |by, fill| {
             after(&[(K::RestartRequested, by), (K::SafePointReached, by), (K::HandoffConsumed, None)], fill)
-                .words(None)
+                .sentence()
+                .to_owned()
         };
-        let answered = "; the fresh conversation has answered.";
+        let answered = " (HO-20261120-142950-c74cc080); the fresh conversation has answered.";
         let command = told(Some(RestartBy::Command), HALF);
         assert_eq!(command, format!("Handed over at 90 %, as requested{answered}"));
         let signal = told(Some(RestartBy::Signal), Fill { window: 0, ..HALF });
@@ -272,7 +303,7 @@ mod tests {
         assert_eq!(told(&session, json!({"state": "busy"})), "Busy for 14 s: Claude works on a prompt.");
         // An answer on the dashboard, in the middle of a turn.
         session.note(Blocked);
-        session.take(&decision(DecisionKind::DialogAnswered, None), HALF, false);
+        session.take(&decision(DecisionKind::DialogAnswered, None), HALF, false, WallTime(0));
         session.note(Busy);
         session.note(Idle);
         assert_eq!(told(&session, idle.clone()), "Decided DialogAnswered.");
@@ -298,7 +329,7 @@ mod tests {
         let suspended = "Suspended for 14 s: `fg` in /dev/pts/8 or `hopty attach rocket` continues it.";
         assert_eq!(told(&session, stopped.clone()), suspended);
         stopped["clients"][1]["via"] = json!("fd");
-        session.take(&decision(DecisionKind::RestartCancelled, None), HALF, false);
+        session.take(&decision(DecisionKind::RestartCancelled, None), HALF, false, WallTime(0));
         assert_eq!(
             told(&session, stopped),
             "Suspended for 14 s: `hopty attach rocket` continues it. The last decision: Decided RestartCancelled."
@@ -313,7 +344,7 @@ mod tests {
             told(&session, busy.clone()),
             "Decided RestartRequested. Hand-over: at the end of this turn (as requested)."
         );
-        session.take(&decision(DecisionKind::RestartCancelled, None), HALF, false);
+        session.take(&decision(DecisionKind::RestartCancelled, None), HALF, false, WallTime(0));
         assert_eq!(told(&session, busy), "Decided RestartCancelled.");
     }
 
@@ -356,7 +387,7 @@ mod tests {
         let steps = [(K::SessionStarted, None), (K::ClientAttached, None)];
         assert_eq!(after(&steps, HALF).words(None), "Decided SessionStarted.");
         let mut restored = Explanation::default();
-        restored.take(&decision(K::SessionStarted, None), HALF, true);
+        restored.take(&decision(K::SessionStarted, None), HALF, true, WallTime(0));
         assert!(restored.sentence().contains("`hopty restore` resumed"), "{restored:?}");
     }
 }

@@ -14,6 +14,8 @@ pub struct Segment<'a> {
     /// The level of the hand-over, in percent.
     pub level: Option<f64>,
     pub next: Option<&'a NextHandover>,
+    /// A hand-over has just begun this conversation.
+    pub is_new: bool,
     /// For the time that is left.
     pub now: Stamp,
     pub prefix: PrefixKey,
@@ -66,6 +68,7 @@ impl Segment<'_> {
             }
             HandoverWhen::Prompt | HandoverWhen::NextPrompt => "hands over with your next prompt".to_owned(),
             HandoverWhen::Asked => format!("{}{}", self.question(), self.time_left()),
+            HandoverWhen::Level if self.is_new => "new conversation, `hopty back` undoes it".to_owned(),
             HandoverWhen::Level => format!("hands over at {} %", self.level?),
             HandoverWhen::Snoozed => "hand-over snoozed".to_owned(),
             HandoverWhen::Held => format!("hand-over held: {}", innermost(&self.next?.why)),
@@ -112,6 +115,7 @@ impl Segment<'_> {
                 format!("hand over? {} r or s{}", self.prefix, self.time_left())
             }
             HandoverWhen::Asked => "hand over?".to_owned(),
+            HandoverWhen::Level if self.is_new => "new conversation".to_owned(),
             HandoverWhen::Level => format!("until {} %", self.level?),
             HandoverWhen::Snoozed => "snoozed".to_owned(),
             HandoverWhen::Held => "hand-over held".to_owned(),
@@ -153,6 +157,10 @@ mod tests {
         assert_eq!(at(80), full.text());
         assert_eq!(at(49), "hopty rocket · 41 % · until 80 % · 2 notices");
         assert_eq!(at(40), "hopty rocket · 41 % · 2 notices");
+        let fresh =
+            |cols| Segment { percent: Some(7), is_new: true, unread: 0, cols: Some(cols), ..full }.text();
+        assert_eq!(fresh(80), "hopty rocket · 7 % · new conversation, `hopty back` undoes it");
+        assert_eq!(fresh(40), "hopty rocket · 7 % · new conversation");
         let at_prompt =
             Segment { name: "rocket", percent: Some(82), next: Some(&prompt), ..Segment::default() };
         assert_eq!(

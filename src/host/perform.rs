@@ -155,7 +155,8 @@ impl Host {
         use DecisionKind as K;
         let over = settled_notices(decision.kind);
         self.on_terminals(|terminals, scene| terminals.settle_notices(over, scene));
-        self.explanation.take(decision, self.recorder.supervisor.fill(), self.session.launch.restored);
+        let fill = self.recorder.supervisor.fill();
+        self.explanation.take(decision, fill, self.session.launch.restored, clock::Clock::wall());
         if decision.kind == K::RestartRequested {
             self.jobs.reason = RestartReason { sentence: decision.sentence.clone(), by: decision.by };
         }

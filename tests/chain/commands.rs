@@ -27,7 +27,9 @@ pub fn hopty_restart_hands_over_an_idle_session(kind: Kind) {
     let why = world.ask(&["why", "proj"]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(world.status()["why"], why);
     assert!(why.starts_with("Handed over at "), "{why}");
-    assert!(why.ends_with(" %, as requested; the fresh conversation has answered."), "{why}");
+    assert!(why.contains(" %, as requested (HO-"), "{why}");
+    let undo = "; the fresh conversation has answered. `hopty back` returns to the conversation before.";
+    assert!(why.ends_with(undo), "{why}");
     let said = world.ask(&["restart", "proj", "--wait"]);
     assert!(said.contains("handed over as HO-"), "{said}");
     let (old, _) = assert_handed_over(&world, 2, "Say hello to me.");

@@ -18,9 +18,10 @@ pub fn a_tool_loop_over_the_hard_level_hands_over_at_a_tool_boundary(kind: Kind)
     assert_eq!(tools(&world.transcript(&old)), (5, 5), "no tool result is lost");
     world.wait_decision("handoff.consumed", 1);
     let why = world.status()["why"].as_str().unwrap().to_owned();
-    assert_eq!(why, "Handed over at 100 %; the fresh conversation has answered.");
     assert_eq!(main_requests(&world, &old).len(), 5, "not one more request from the old conversation");
     let id = text_of(&world.wait_decision("delivery.submitted", 1), "handoff");
+    let undo = "`hopty back` returns to the conversation before.";
+    assert_eq!(why, format!("Handed over at 100 % ({id}); the fresh conversation has answered. {undo}"));
     let document = world.ask(&["handoff", "show", &id]);
     assert!(
         document.contains("Reason: Context is at 80 % of 200000 tokens; hand-over requested."),

@@ -51,7 +51,11 @@ pub(super) fn show(place: &HandoffPlace, options: &HandoffShowOptions) -> Result
         return answer(options.which.at.json, &json!({"id": id, "frame": text}), text.trim_end_matches('\n'));
     }
     // hopty's own text is safe already; another program's is not.
-    answer(options.which.at.json, &object(&loaded.entry), safe(&loaded.text).trim_end_matches('\n'))
+    answer(options.which.at.json, &object(&loaded.entry), safe(&loaded.text).trim_end_matches('\n'))?;
+    if !options.which.at.json {
+        note(format_args!("`hopty handoff show --frame {id}` shows the brief that Claude gets"));
+    }
+    Ok(0)
 }
 
 pub(super) fn list(place: &HandoffPlace, at: &ChannelAndFormat, all: bool) -> Result<u8, VerbError> {

@@ -254,6 +254,16 @@ impl RawBlock {
         let questions = input.questions.0.unwrap_or_default();
         let command = input.command.0;
         let name = self.name.0.unwrap_or_default();
+        // A server's tool gives these names to arguments of its own.
+        let own = [
+            ("id", &input.id.0),
+            ("name", &input.name.0),
+            ("status", &input.status.0),
+            ("prompt", &input.prompt.0),
+            ("args", &input.args.0),
+        ];
+        let is_servers = name.starts_with("mcp__");
+        let rest = if is_servers { arguments(&own, &input.others.0) } else { String::new() };
         ToolUse {
             id: self.id.0.unwrap_or_default(),
             input: ToolInput {
@@ -273,7 +283,7 @@ impl RawBlock {
                     Some(args) => format!("{skill} {args}"),
                     None => skill,
                 }))
-                .or(input.name.0),
+                .or(input.name.0.filter(|_| !is_servers)),
                 todos: input.todos.0.map(rows),
                 options: questions
                     .iter()
@@ -293,9 +303,9 @@ impl RawBlock {
                     .filter(|_| matches!(name.as_str(), "CronCreate" | "ScheduleWakeup")),
                 lines: (input.offset.0, input.limit.0),
                 schedule: input.cron.0,
-                rest: Some(input.others.0)
-                    .filter(|others| !others.is_empty() && name.starts_with("mcp__"))
-                    .map(|others| cut_words(&redact(&others), REST_CAP).to_owned()),
+                rest: Some(rest)
+                    .filter(|rest| !rest.is_empty())
+                    .map(|rest| cut_words(&redact(&rest), REST_CAP).to_owned()),
                 job: input.id.0,
             },
             name,
@@ -320,6 +330,18 @@ impl RawBlock {
         }
         ToolResult { id: self.tool_use_id.0.unwrap_or_default(), is_error: self.is_error.0, text }
     }
+}
+
+/// The arguments of a server's tool as one JSON object: `own` before the `others`, which are one already. Empty
+/// if there is none.
+fn arguments(own: &[(&str, &Option<String>)], others: &str) -> String {
+    let member = |(name, value): &(&str, &Option<String>)| {
+        let value = value.as_deref()?;
+        Some(format!("\"{name}\": {}", serde_json::Value::from(value)))
+    };
+    let others = others.strip_prefix('{').and_then(|others| others.strip_suffix('}'));
+    let members: Vec<String> = own.iter().filter_map(member).chain(others.map(str::to_owned)).collect();
+    if members.is_empty() { String::new() } else { format!("{{{}}}", members.join(", ")) }
 }
 
 impl RawDetail {

@@ -133,7 +133,9 @@ pub fn operation(facts: &TranscriptFacts) -> Operation {
     if facts.turn_ended() {
         return Operation::None;
     }
-    let mut calls = open.iter().rev().chain(facts.calls.last_answered());
+    // What Claude wrote after an edit says where it stands.
+    let answered = facts.calls.last_answered().filter(|_| !facts.calls.has_text_since());
+    let mut calls = open.iter().rev().chain(answered);
     let last = calls.find(|call| call.writes_file());
     last.map_or(Operation::None, |tool| editing(facts, tool))
 }
@@ -238,6 +240,21 @@ mod tests {
         let moved = operation(&facts(&[&task[..], &[edit("/p/src/a.rs")]].concat()));
         assert_eq!((moved.word(), moved.cut()), ("refactoring", Cut::Free));
         assert!(moved.sentence(Some("abc123")).unwrap().contains("stood on commit abc123"));
+    }
+
+    #[test]
+    fn what_claude_wrote_after_an_edit_says_where_it_stands() {
+        let text = |text: &str| {
+            json!({"type": "assistant", "message": {"id": "m3", "model": "m", "stop_reason": "tool_use",
+                "content": [{"type": "text", "text": text}]}})
+        };
+        let edit = call("1", "Edit", json!({"file_path": "/p/merge.py"}));
+        let mut lines = vec![text("Now the merge."), edit, answer("1", Value::Null)];
+        assert_eq!(operation(&facts(&lines)), Operation::Implementing("/p/merge.py".into()));
+        lines.push(text("The merge is done and tested."));
+        assert_eq!(operation(&facts(&lines)), Operation::None);
+        lines.push(call("2", "Edit", json!({"file_path": "/p/orders.py"})));
+        assert_eq!(operation(&facts(&lines)), Operation::Implementing("/p/orders.py".into()));
     }
 
     #[test]

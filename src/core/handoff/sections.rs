@@ -17,8 +17,6 @@ const GOAL_CAP: usize = 256 << 10;
 const LISTED: usize = 1000;
 /// The most scheduled prompts.
 const SCHEDULED: usize = 4;
-/// The most checks.
-const CHECKS: usize = 5;
 /// The longest answer, in characters; no longer one is kept.
 const ANSWER_CAP: usize = 4096;
 /// The longest summary, in bytes.
@@ -197,7 +195,7 @@ fn state_lines(of: &Capture) -> Vec<String> {
     say("Predecessor", of.origin.predecessor.as_ref().map(ToString::to_string));
     say("Unfinished tool calls", (!situation.open_tools.is_empty()).then(|| situation.open_tools.join("; ")));
     say("Still running then", (!situation.background.is_empty()).then(|| situation.background.join("; ")));
-    lines.extend(of.checks.iter().rev().take(CHECKS).map(|check| {
+    lines.extend(of.checks.iter().rev().map(|check| {
         let verdict = &check.verdict;
         let summary = if verdict.summary.is_empty() {
             String::new()

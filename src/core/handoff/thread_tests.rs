@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use super::brief::{BriefFiles, Budget, brief};
 use super::capture::Capture;
+use super::document::Document;
 use super::document::tests::capture as made;
+use super::reports::reports_file;
 use super::safe_prompts::Words;
 use super::state_json::HandoffState;
 use crate::core::claude::transcript_facts::TranscriptFacts;
@@ -330,6 +332,104 @@ fn checks_of_one_form_that_passed_are_told_once() {
 }
 
 #[test]
+fn checks_of_parts_are_one_line_and_none_is_left_out() {
+    let mut talk = Talk::default().person(TASK);
+    for part in ["app/views", "lib/util", "pkg/core"] {
+        talk = talk.bash(&format!("cd /p && npx vitest run {part} | tail -6"), "      Tests  21 passed");
+    }
+    for (command, output) in [
+        ("pytest -q core", "18 passed in 1s"),
+        ("cargo test", "test result: ok. 5 passed; 0 failed; 0 ignored"),
+        ("npx jest", "Tests:       4 passed, 4 total"),
+        ("mix test", "9 tests, 0 failures"),
+        ("mypy app", "Success: no issues found in 8 source files"),
+        ("bundle exec rspec", "7 examples, 0 failures"),
+    ] {
+        talk = talk.bash(command, output);
+    }
+    let mut capture = talk.capture();
+    capture.origin.working_dir = "/p".into();
+    let (text, document) = (shown(&capture), Document::of(&capture).render());
+    assert!(
+        text.contains(
+            "- check passed: `npx vitest run pkg/core | tail -6` (21 passed) (2 more like it passed: "
+        ) && text.matches("vitest").count() == 1,
+        "{text}"
+    );
+    for command in ["pytest -q core", "cargo test", "npx jest", "mix test", "mypy app", "bundle exec rspec"] {
+        assert!(text.contains(&format!("check passed: `{command}`")), "{command}\n{text}");
+        assert!(document.contains(&format!("Verified: passed: {command}")), "{command}\n{document}");
+    }
+}
+
+#[test]
+fn a_check_names_the_file_that_was_edited_after_it_with_its_path() {
+    let edit = json!({"file_path": "/p/spec/x.ts", "old_string": "a", "new_string": "b"});
+    let mut capture = Talk::default()
+        .person(TASK)
+        .bash("npx vitest run pkg/core", "      Tests  21 passed")
+        .calls("Edit", edit, "ok", false)
+        .capture();
+    capture.origin.working_dir = "/p".into();
+    let text = shown(&capture);
+    assert!(text.contains("(21 passed); run before you last edited spec/x.ts\n"), "{text}");
+}
+
+#[test]
+fn what_a_check_printed_is_not_told_once_a_newer_run_has_passed() {
+    let failed = "OrderTest > rounding() FAILED\n42 tests completed, 1 failed\nBUILD FAILED in 12s";
+    let talk = Talk::default().person(TASK).bash("./gradlew test | tail -6", failed);
+    assert!(shown(&talk.capture()).contains("BUILD FAILED"));
+    let passed = talk.bash("./gradlew test | tail -3", "BUILD SUCCESSFUL in 14s\n3 actionable tasks");
+    assert!(!shown(&passed.capture()).contains("BUILD FAILED"), "{}", shown(&passed.capture()));
+}
+
+#[test]
+fn the_work_in_hand_is_next_whatever_waits_behind_it() {
+    let queued = json!({"type": "queue-operation", "operation": "enqueue", "content": "and the changelog"});
+    let talk = Talk::default().person("convert the 140 files").bash("python conv.py docs/a", "ok");
+    let text = shown(&talk.midway("101 of 140 are converted.").line(queued).capture());
+    let next = text.split("\n## Next\n").nth(1).unwrap_or(&text);
+    let [first, second] = ["- go on with the request: ", "you have not answered it: and the changelog"]
+        .map(|part| place(next, part));
+    assert!(first < second, "{text}");
+}
+
+#[test]
+fn the_middle_of_a_long_answer_is_told_where_it_is_what_no_other_answer_says() {
+    let mut talk = Talk::default().person(TASK);
+    let others =
+        "The list keeps the old value. The page has its own copy of the constant. It is read once now.";
+    for n in 0..40 {
+        let found =
+            if n == 5 { "**Node n4 must not be rebooted** until the firmware is there." } else { others };
+        let text = format!(
+            "Done. The guard was wrong.\n\n## What changed\n\n- {others}\n- {found}\n- {others}\n- {others}\n\n\
+             Shall I do the same for the login page?"
+        );
+        talk = talk.claude(&text).person(&format!("now page {n}, it flickers and the title is cut off"));
+    }
+    let text = shown(&talk.capture());
+    assert!(text.contains("**Node n4 must not be rebooted** until the firmware is there."), "{text}");
+}
+
+#[test]
+fn a_claim_stands_with_what_the_person_said_of_its_number_later() {
+    let mut talk = Talk::default()
+        .person("does TariffTable retry?")
+        .claude("Yes, `TariffTable` retries 5418 times.")
+        .person("and the list is empty after a reload")
+        .claude("It keeps the old list.")
+        .person("no, 5418 is the timeout in ms, it does not retry at all")
+        .claude("You are right.");
+    for n in 0..12 {
+        talk = talk.person(&format!("next page, the {n}.")).claude("The page is there.");
+    }
+    let text = shown(&talk.capture());
+    assert!(text.contains(" Later the person said: \"no, 5418 is the timeout in ms"), "{text}");
+}
+
+#[test]
 fn the_sentence_that_begins_after_a_hand_over_is_nobodys_last_words() {
     let opening = "Continuing from handoff HO-20261120-142950-c74cc080.";
     let text = shown(&Talk::default().claude(opening).person("how far are we?").capture());
@@ -353,6 +453,8 @@ fn reports_that_are_not_summed_up_are_told_however_many_and_passed_on() {
     let second = after(&first, &Talk::default().person("go on"));
     let third = shown(&after(&second, &Talk::default().person("one paragraph, please")));
     assert!(third.contains("Port 15: form PAF-1500.") && third.contains("Port 10: form"), "{third}");
+    assert!(third.contains("reports.md (what sub-agents reported)"), "{third}");
+    assert!(reports_file(&second).unwrap().contains("Port 15: form PAF-1500."));
     let told = |text: &str| {
         let told = Talk::default().person("go on").claude(text);
         after(&after(&first, &told), &Talk::default().person("fine")).reports.before.len()
@@ -455,6 +557,28 @@ fn what_a_servers_tool_was_called_with_is_told_without_its_secrets() {
         assert!(text.contains(&format!("\"to\": \"{ship}\"")), "{ship}\n{text}");
     }
     assert!(!text.contains("ghp_0123"), "{text}");
+}
+
+#[test]
+fn the_id_the_name_and_the_status_of_a_servers_tool_are_told() {
+    let mut talk = Talk::default().person("the tickets, each only once");
+    for input in [
+        json!({"id": "HAR-301", "state": "Done"}),
+        json!({"assignee": "odd", "id": 311}),
+        json!({"name": "old_users"}),
+        json!({"key": "HAR-320", "status": "closed"}),
+    ] {
+        talk = talk.calls("mcp__linear__update_issue", input, "ok", false);
+    }
+    let text = shown(&talk.capture());
+    for part in [
+        "{\"id\": \"HAR-301\", \"state\": \"Done\"}",
+        "{\"id\": \"311\", \"assignee\": \"odd\"}",
+        "update_issue: {\"name\": \"old_users\"}",
+        "{\"status\": \"closed\", \"key\": \"HAR-320\"}",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
 }
 
 #[test]

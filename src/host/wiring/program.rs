@@ -14,6 +14,7 @@ use crate::host::Host;
 use crate::host::child::TypingNow;
 use crate::host::observer::topic_line;
 use crate::host::terminals::Terminals;
+use crate::sys::clock::Clock;
 use crate::sys::poll::FdReadiness;
 
 /// The most reads of a master in a turn, of some 30 us each: all others than the person who types wait that
@@ -189,11 +190,15 @@ impl Host {
     /// The current segment for Claude's status line.
     pub(super) fn segment_of<'a>(&'a self, next: Option<&'a NextHandover>) -> Segment<'a> {
         let config = &self.session.launch.config;
+        let supervisor = &self.recorder.supervisor;
+        let is_new = supervisor.conversation_before().is_some()
+            && self.explanation.is_new_conversation(supervisor.handover_step().as_ref(), Clock::wall());
         Segment {
             name: self.session.name().as_str(),
             percent: self.context().known_percent(),
             level: config.context.handoff.percent,
             next,
+            is_new,
             now: self.clock.now(),
             prefix: config.terminal.prefix,
             unread: self.terminals.unread_notices(),

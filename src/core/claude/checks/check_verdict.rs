@@ -293,6 +293,15 @@ mod tests {
     }
 
     #[test]
+    fn eslint_with_too_many_warnings_has_failed() {
+        let some = "\u{2716} 3 problems (0 errors, 3 warnings)";
+        let outcome = |output: &str| judge("npx eslint . | tail -5", output, false).map(|one| one.outcome);
+        assert_eq!(outcome(some), Some(CheckOutcome::Passed));
+        let too_many = format!("{some}\n\nESLint found too many warnings (maximum: 0).");
+        assert_eq!(outcome(&too_many), Some(CheckOutcome::Failed));
+    }
+
+    #[test]
     fn playwright_is_judged_by_its_lines() {
         let failed = "  1) [webkit] › e2e/login.spec.ts:14:5 › logs in ───\n\n    Error: expect(locator).toBeVisible() \
                       failed\n\n  1 failed\n    [webkit] › e2e/login.spec.ts:14:5 › logs in ───\n  2 flaky\n  8 \

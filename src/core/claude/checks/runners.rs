@@ -297,6 +297,7 @@ const TSC: &[LinePattern] = &[
 ];
 const ESLINT: &[LinePattern] = &[
     form("✖ {n} problem", "", Problems),
+    form("ESLint found too many warnings", "", Failed),
     form("No files matching", "", Nothing),
     form("all of the files matching", "", Nothing),
     form("Oops! Something went wrong", "", Error),

@@ -36,6 +36,8 @@ pub struct RunningWork {
     /// The last events of a monitor, one line each, oldest first. Events that mention an error are kept
     /// longest.
     pub events: Vec<String>,
+    /// Events that came from the queue and may get a line of their own later.
+    queued: Vec<String>,
     /// The files that were written since it started.
     edits: EditsSince,
 }
@@ -133,6 +135,7 @@ impl BackgroundWork {
             command,
             output,
             events: Vec::new(),
+            queued: Vec::new(),
             edits: EditsSince::default(),
         });
     }
@@ -184,8 +187,9 @@ impl BackgroundWork {
         self.ended.iter_mut().filter(read).for_each(|one| one.is_unread = false);
     }
 
-    /// Takes a notification: an agent or a shell may have ended.
-    pub(super) fn take_notification(&mut self, text: &str, checks: &mut CheckHistory) {
+    /// Takes a notification: an agent or a shell may have ended. One that waits in the queue (`is_queued`) may
+    /// be written again as a line of its own.
+    pub(super) fn take_notification(&mut self, text: &str, is_queued: bool, checks: &mut CheckHistory) {
         let Some((_, rest)) =
             text.split_once("<task-id>").filter(|_| text.starts_with("<task-notification>"))
         else {
@@ -200,7 +204,15 @@ impl BackgroundWork {
                 self.end(at, &how, code, checks);
             } else if let Some((event, _)) = event.rsplit_once("</event>") {
                 let event = cut_words(&last_line(&unescaped(event)), EVENT_BYTES).to_owned();
-                keep_event(event, &mut self.running[at].events);
+                let running = &mut self.running[at];
+                if is_queued {
+                    running.queued.truncate(EVENT_CAP - 1);
+                    running.queued.insert(0, event.clone());
+                } else if let Some(at) = running.queued.iter().rposition(|known| *known == event) {
+                    running.queued.remove(at);
+                    return;
+                }
+                keep_event(event, &mut running.events);
             }
         }
     }
@@ -302,7 +314,7 @@ mod tests {
     }
 
     fn note(work: &mut BackgroundWork, text: &str) {
-        work.take_notification(text, &mut CheckHistory::default());
+        work.take_notification(text, false, &mut CheckHistory::default());
     }
 
     #[test]
@@ -334,8 +346,8 @@ mod tests {
                  command \"Run it\" {end}</summary>\n</task-notification>"
             )
         };
-        work.take_notification(&told("b1", "failed with exit code 100"), &mut checks);
-        work.take_notification(&told("b2", "failed with exit code 1"), &mut checks);
+        work.take_notification(&told("b1", "failed with exit code 100"), false, &mut checks);
+        work.take_notification(&told("b2", "failed with exit code 1"), false, &mut checks);
         let check = checks.iter().next().unwrap();
         assert_eq!(
             (
@@ -349,7 +361,7 @@ mod tests {
         let ended: Vec<_> = work.ended().map(|one| (one.what.as_str(), one.end.as_str())).collect();
         assert_eq!(ended, [("npm run dev -- --port 5174 (Run it)", "failed with exit code 1")]);
         start(&mut work, "b4", "cargo nextest run");
-        work.take_notification(&told("b4", "completed (exit code 0)"), &mut checks);
+        work.take_notification(&told("b4", "completed (exit code 0)"), false, &mut checks);
         assert_eq!(checks.iter().next().unwrap().verdict.outcome, Unknown, "its output was not read");
     }
 
@@ -423,5 +435,21 @@ mod tests {
         (0..100).for_each(|n| bash(&mut work, &format!("serve {n} {} &", "x".repeat(9999)), "", false));
         assert_eq!(work.detached().count(), DETACHED_CAP);
         assert!(work.detached().all(|one| one.command.len() <= 300));
+    }
+
+    #[test]
+    fn an_event_that_waited_in_the_queue_is_one_event() {
+        let mut work = BackgroundWork::default();
+        let detail = ResultDetail { task: Some("w1".into()), ..ResultDetail::default() };
+        call(&mut work, "Monitor", ToolInput::default(), "Monitor started (task w1, persistent)", detail);
+        for rate in ["0.12 %", "0.31 %", "0.31 %"] {
+            let told = format!(
+                "<task-notification>\n<task-id>w1</task-id>\n<event>{rate}</event>\n</task-notification>"
+            );
+            work.take_notification(&told, true, &mut CheckHistory::default());
+            note(&mut work, &told);
+        }
+        note(&mut work, "<task-notification><task-id>w1</task-id><event>0.12 %</event></task-notification>");
+        assert_eq!(work.running()[0].events, ["0.12 %", "0.31 %", "0.31 %", "0.12 %"]);
     }
 }

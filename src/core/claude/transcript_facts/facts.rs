@@ -134,6 +134,7 @@ impl TranscriptFacts {
             self.exchanges.take_text(&block);
             self.reports.take_text(&block);
             self.background.take_text();
+            self.calls.take_text();
         }
         self.proof.take_answer();
         self.window.take_message(&line);
@@ -152,7 +153,7 @@ impl TranscriptFacts {
         match line.kind {
             UserKind::Prompt(_) => self.take_prompt(line),
             UserKind::Notification(text) => {
-                self.take_notification(&text);
+                self.take_notification(&text, false);
                 self.begin_turn();
                 self.turn.take_notification();
             }
@@ -262,8 +263,8 @@ impl TranscriptFacts {
     }
 
     /// Takes a text that Claude was sent on behalf of the person.
-    fn take_notification(&mut self, text: &str) {
-        self.background.take_notification(text, &mut self.checks);
+    fn take_notification(&mut self, text: &str, is_queued: bool) {
+        self.background.take_notification(text, is_queued, &mut self.checks);
         self.reports.take_notification(text);
     }
 
@@ -317,7 +318,7 @@ impl TranscriptFacts {
     fn take_queue_operation(&mut self, operation: &str, content: Option<&str>, at: Option<&str>) {
         if let Some(content) = content.filter(|_| operation == "enqueue") {
             self.proof.take_prompt(content, at, PromptPlace::Queued);
-            self.take_notification(content);
+            self.take_notification(content, true);
         }
         if let Some(prompt) = self.queue.take_operation(operation, content) {
             let (text, kind) = (mark_pastes(&prompt), PromptKind::Steering);

@@ -14,6 +14,8 @@ pub struct ToolCalls {
     called: Recent<ID_CAP>,
     answered: Recent<ID_CAP>,
     last_answered: Option<ToolUse>,
+    /// Claude wrote something after that answer.
+    has_text_since: bool,
 }
 
 impl ToolCalls {
@@ -25,6 +27,11 @@ impl ToolCalls {
     /// The last call of this turn that was answered.
     pub fn last_answered(&self) -> Option<&ToolUse> {
         self.last_answered.as_ref()
+    }
+
+    /// Whether Claude wrote something after the last answer.
+    pub fn has_text_since(&self) -> bool {
+        self.has_text_since
     }
 
     /// Whether the results of all these calls were read; the last 4,096 are remembered.
@@ -54,11 +61,16 @@ impl ToolCalls {
         self.open.push(call);
     }
 
+    pub(super) fn take_text(&mut self) {
+        self.has_text_since = true;
+    }
+
     /// Takes an answer. Returns its call if that was open.
     pub(super) fn take_answer(&mut self, id: &str) -> Option<ToolUse> {
         self.answered.put(id);
         let call = self.open.iter().position(|call| call.id == id).map(|at| self.open.remove(at))?;
         self.last_answered = Some(call.clone());
+        self.has_text_since = false;
         Some(call)
     }
 

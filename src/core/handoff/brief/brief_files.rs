@@ -52,7 +52,7 @@ impl BriefFiles {
             answered: !without_opening(capture.answers.last.trim()).is_empty(),
             planned: capture.plans.approved.is_some(),
             plan_waits: capture.plans.open.is_some(),
-            reported: !capture.reports.here.is_empty(),
+            reported: !(capture.reports.here.is_empty() && capture.reports.before.is_empty()),
             agreed: !capture.answers.agreed.is_empty(),
             patch: capture.git.as_ref().is_some_and(|git| !git.patch.is_empty() || !git.new_files.is_empty()),
             before: capture.origin.predecessor.as_ref().map(|before| format!("{records}/{before}")),

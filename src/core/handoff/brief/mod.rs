@@ -8,6 +8,7 @@
 //! The first and the last line share a word, a digest of the brief, which no text quoted in it can know. A
 //! quoted line that looks like one of them is changed when the text is made safe.
 
+mod answer_excerpts;
 mod brief_files;
 mod record_sections;
 mod render_brief;

@@ -1,15 +1,17 @@
 //! The record in a brief: Claude's last words, the next steps, work in hand, and the state of the work tree.
 
+use super::answer_excerpts::AnswerWords;
 use super::brief_files::{
     AGREED_FILE, ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE,
 };
 use super::section_lengths::BriefPart;
-use super::shared_words::{SharedWordTable, has_any};
+use super::shared_words::{SharedWordTable, has_any, has_digit};
 use super::truncation::{Passage, TextCut};
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::core::claude::checks::CheckOutcome;
-use crate::core::claude::checks::is_check;
+use crate::core::claude::checks::{is_check, is_same_run, judge};
 use crate::core::claude::transcript_facts::{
     AgentReport, Check, DetachedCommand, EarlierAnswer, FileRead, REPLY_CAP, StatedDecision, ToolError,
     ToolOutcome, ToolStep, TranscriptSpeaker, is_informative, reports_finding,
@@ -24,11 +26,12 @@ use crate::core::handoff::current_request::asks;
 use crate::core::handoff::handoff_answers::AgreedAnswer;
 use crate::core::handoff::handoff_work::{FinishedStep, PlanInHand};
 use crate::core::handoff::operation::Operation;
+use crate::core::handoff::pasted_text;
 use crate::core::handoff::prompt_sentences::sentences;
 use crate::core::handoff::recent_activity;
 use crate::core::handoff::repeated_lines::form;
 use crate::core::handoff::reports::{agent_name, origin};
-use crate::core::handoff::safe_prompts::{Words, shorten};
+use crate::core::handoff::safe_prompts::{PersonPrompt, Words, shorten};
 use crate::core::handoff::sections::scheduled;
 use crate::core::text::safe_text::{cut_chars, cut_words, safe, safe_line, units};
 
@@ -40,10 +43,14 @@ const TASKS: [usize; 2] = [12, 40];
 const FILES: [usize; 2] = [20, 5];
 /// The most tool calls that are listed of an unfinished turn.
 const STEPS: usize = 6;
+/// The paths of checks that passed like another one, in characters.
+const LIKE_CHARS: usize = 100;
 /// Short texts of Claude's that rank before the others.
 const SAID: usize = 4;
-/// The length of an earlier answer, in characters.
-const ANSWER_CHARS: usize = 260;
+/// The length of the excerpt of an earlier answer, in characters.
+const EXCERPT_CHARS: usize = 180;
+/// The length of a text from the middle of a turn, in characters.
+const MIDWAY_CHARS: usize = 260;
 /// The length of a person's reply to an answer, in characters.
 const REPLIED: usize = 80;
 /// The length of a prompt that `Request` quotes, in characters.
@@ -243,9 +250,16 @@ fn printed(of: &Capture) -> BriefPart {
     /// The length of the command above its output, in characters.
     const STEP_CHARS: usize = 140;
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let is_passed = |about: &str| {
-        let is_it = |at: &usize| !about.is_empty() && flat(&of.checks[*at].command) == about;
-        let at = (0..of.checks.len()).rev().find(is_it);
+    // A newer run of the same programs takes the place of one with a result.
+    let failed = |about: &str, output: &str| {
+        judge(about, output, false).is_some_and(|verdict| verdict.outcome == CheckOutcome::Failed)
+    };
+    let is_passed = |about: &str, output: &str| {
+        let is_it = |at: &usize| flat(&of.checks[*at].command) == about;
+        let is_newer_run = |at: &usize| is_same_run(&of.checks[*at].command, about) && failed(about, output);
+        let all = 0..of.checks.len();
+        let at = all.clone().rev().find(is_it).or_else(|| all.rev().find(is_newer_run));
+        let at = at.filter(|_| !about.is_empty());
         at.is_some_and(|at| {
             of.checks[at].verdict.outcome == CheckOutcome::Passed || passed_since(&of.checks, at).is_some()
         })
@@ -257,11 +271,11 @@ fn printed(of: &Capture) -> BriefPart {
     let persons = of.shell_commands.iter().rev();
     let persons = persons.map(|ran| (ran.after, "run by the person: ", &ran.command, &ran.output));
     let mut all: Vec<_> = persons.chain(claudes).collect();
-    all.sort_by_key(|(after, ..)| std::cmp::Reverse(*after));
+    all.sort_by_key(|(after, ..)| Reverse(*after));
     // Only the newest run of a command counts.
     let mut known: HashSet<&str> = HashSet::new();
     all.retain(|(.., command, output)| {
-        (command.is_empty() || known.insert(command)) && !output.is_empty() && !is_passed(command)
+        (command.is_empty() || known.insert(command)) && !output.is_empty() && !is_passed(command, output)
     });
     let mut room = PRINTED_UNITS;
     let texts = all.into_iter().take(PRINTED).map(|(_, whose, command, output)| {
@@ -341,7 +355,8 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
         next.push(format!("You had asked this and have no answer yet: ask it again and wait: {question}"));
     }
     if let Some(failure) = &situation.failure {
-        next.push(format!("the API failed before you had answered ({failure}): go on with the request"));
+        let failure = if failure.is_empty() { String::new() } else { format!(" ({failure})") };
+        next.push(format!("the API failed before you had answered{failure}: go on with the request"));
     }
     if let Some(note) = &of.note {
         if !note.doing.is_empty() {
@@ -381,6 +396,8 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
             .filter(|tool| !is_checked(tool))
             .map(|tool| format!("This call was cut off; check whether it took effect: {tool}")),
     );
+    // The lines below say nothing of the work in hand.
+    let is_known = !next.is_empty();
     next.extend(
         situation
             .failed_unread
@@ -415,20 +432,17 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if next.is_empty() {
-        next.push(
-            match (of.prompts.unanswered, situation.turn_ended) {
-                (true, _) => "do what the newest words under \"Request\" say",
-                (false, true) => {
-                    "You had ended your turn. If your last words ask or offer something, wait for the \
-                     person's answer; else say what is left of the request."
-                }
-                (false, false) => "go on with the request: the last steps stand under \"Work in hand\"",
-            }
-            .to_owned(),
-        );
-    }
-    next
+    let first = match (of.prompts.unanswered, situation.turn_ended) {
+        _ if is_known => None,
+        (true, _) => Some("do what the newest words under \"Request\" say"),
+        (false, true) if next.is_empty() => Some(
+            "You had ended your turn. If your last words ask or offer something, wait for the person's answer; \
+             else say what is left of the request.",
+        ),
+        (false, true) => None,
+        (false, false) => Some("go on with the request: the last steps stand under \"Work in hand\""),
+    };
+    first.map(str::to_owned).into_iter().chain(next).collect()
 }
 
 fn in_hand(
@@ -447,7 +461,7 @@ fn in_hand(
     if done > 0 {
         lines.push(format!("{done} of {} to-dos are done", of.tasks.list.len()));
     }
-    let [newest_checks, _] = checks(of);
+    let [newest_checks, _] = checks(of, places);
     lines.extend(newest_checks);
     lines.extend(written(of, places));
     let [first_read, _] = read(&of.files.read, places);
@@ -638,14 +652,16 @@ fn named_call(about: &str) -> String {
 
 /// The last tool calls that no other line mentions, newest first; calls that only read come last.
 fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
-    // Paths of the project are relative to it, as everywhere; a command is left as it was.
+    // Paths of the project are relative to it, as everywhere; a command is left as it was, without its `cd`.
     let project = format!("{}/", of.origin.working_dir);
     let mut groups: Vec<StepGroup<'_>> = Vec::new();
     for done in steps_to_tell(of).filter(|done| !is_refusal_told(of, done)) {
         let [mut line, mut longer] = [recent_activity::line(done), recent_activity::longer_line(done)];
-        if done.step.tool != "Bash" {
-            [line, longer] = [line, longer].map(|line| line.replace(&project, ""));
-        }
+        let [from, to] = match &*done.step.tool {
+            "Bash" => [format!("Bash: cd {} && ", of.origin.working_dir), "Bash: ".to_owned()],
+            _ => [project.clone(), String::new()],
+        };
+        [line, longer] = [line, longer].map(|line| line.replace(&from, &to));
         let form = form(&line);
         let Some(group) = groups.iter_mut().find(|group| group.form == form) else {
             groups.push(StepGroup { newest: &done.step, line, longer, form, times: 1, alike: Vec::new() });
@@ -665,7 +681,7 @@ fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
 /// What was done before the last steps, in this conversation and earlier ones, and what agents had reported.
 fn further_back(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> BriefPart {
     let [_, more_read] = read(&of.files.read, places);
-    let [_, mut lines] = checks(of);
+    let [_, mut lines] = checks(of, places);
     lines.extend(more_written(of, places));
     lines.extend(more_read);
     lines.extend(looks(of));
@@ -733,9 +749,11 @@ fn is_refusal_told(of: &Capture, done: &FinishedStep) -> bool {
 /// What Claude said before its last words, newest first: findings of the unfinished turn, answers with their
 /// prompts and the person's replies, and texts from the middle of earlier turns.
 fn said_before(of: &Capture, words: &Words, shared: &SharedWordTable) -> BriefPart {
-    let mut said = SaidBefore::of(words, shared);
+    let all = of.answers.all();
+    let texts = all.iter().map(|answer| &*answer.text).chain([&*words.last_answer]);
+    let mut said = SaidBefore::of(words, shared, AnswerWords::of(texts));
     let answers: Vec<(String, &EarlierAnswer)> =
-        of.answers.all().into_iter().map(|answer| (safe_line(&answer.text), answer)).collect();
+        all.into_iter().map(|answer| (safe_line(&answer.text), answer)).collect();
     for text in of.answers.findings.iter().rev().map(|text| safe_line(text)) {
         said.midway(&text, of);
     }
@@ -761,7 +779,12 @@ fn said_before(of: &Capture, words: &Words, shared: &SharedWordTable) -> BriefPa
     of.answers.stated.iter().rev().for_each(|one| said.reason(one, of));
     let all = said.lines;
     let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by_key(|at| all[*at].rank);
+    order.sort_by_key(|at| {
+        let line = &all[*at];
+        // What says about as much as another comes in the order of time.
+        let says = if *at < SAID { None } else { Some(Reverse((line.rare_words + 1).ilog2())) };
+        (line.rank, says)
+    });
     let lines = |of: &dyn Fn(&SaidLine) -> &String| -> Vec<String> {
         all.iter().map(|line| format!("- {}", safe_line(of(line)))).collect()
     };
@@ -794,17 +817,21 @@ struct SaidLine {
     /// Longer forms: for some room, and for more.
     longer: Option<[String; 2]>,
     rank: SaidRank,
+    /// How many words of its best sentence are in no other answer.
+    rare_words: usize,
 }
 
 /// The lines of that part.
 struct SaidBefore<'a> {
     shared: &'a SharedWordTable,
+    answer_words: AnswerWords,
     /// The last words, on one line.
     last: String,
     /// The newest prompts, on one line. `Request` quotes them in full, so here their beginnings suffice.
     above: Vec<String>,
     /// The prompt of the previous line's answer, which is the person's reply to this one.
     said_next: &'a str,
+    prompts: &'a [PersonPrompt],
     /// Texts from the middle of a turn that have a line, and how many of them only announce the next step.
     texts: Vec<String>,
     plain: usize,
@@ -815,14 +842,16 @@ struct SaidBefore<'a> {
 }
 
 impl<'a> SaidBefore<'a> {
-    fn of(words: &Words, shared: &'a SharedWordTable) -> Self {
+    fn of(words: &'a Words, shared: &'a SharedWordTable, answer_words: AnswerWords) -> Self {
         /// The newest prompts that `Request` always quotes.
         const ABOVE: usize = 6;
         Self {
             shared,
+            answer_words,
             last: safe_line(&words.last_answer),
             above: words.prompts.iter().take(ABOVE).map(|said| one_line(&said.prompt.text)).collect(),
             said_next: "",
+            prompts: &words.prompts,
             texts: Vec::new(),
             plain: 0,
             forms: HashMap::new(),
@@ -864,8 +893,8 @@ impl<'a> SaidBefore<'a> {
             }
         };
         let reply = refuted(of, text).map(|reply| then_said(&self.named(reply, REPLIED))).unwrap_or_default();
-        let line = format!("{}{reply}", shorten(text, ANSWER_CHARS));
-        self.lines.push(SaidLine { text: line, longer: None, rank });
+        let line = format!("{}{reply}", shorten(text, MIDWAY_CHARS));
+        self.put(line, rank);
         self.texts.push(text.to_owned());
     }
 
@@ -873,9 +902,9 @@ impl<'a> SaidBefore<'a> {
     fn found_before(&mut self, text: &str, of: &Capture) {
         let begin = begin_of(text);
         if !self.texts.iter().any(|known| known.starts_with(&begin)) && !self.is_told(text, of) {
-            let line = shorten(text, ANSWER_CHARS);
+            let line = shorten(text, MIDWAY_CHARS);
             let rank = if has_reason(of, text) { SaidRank::First } else { SaidRank::Behind };
-            self.lines.push(SaidLine { text: line, longer: None, rank });
+            self.put(line, rank);
             self.texts.push(text.to_owned());
         }
     }
@@ -887,8 +916,25 @@ impl<'a> SaidBefore<'a> {
         let is_in_answer = || of.answers.all().iter().any(|answer| answer.text.contains(&one.text));
         if !one.is_promise && !is_here && !is_in_answer() && !self.is_told(&text, of) {
             let rank = if has_reason(of, &text) { SaidRank::First } else { SaidRank::Says };
-            self.lines.push(SaidLine { text: stated(one), longer: None, rank });
+            self.put(stated(one), rank);
         }
+    }
+
+    /// What the person said later with a number of an answer that few other texts have: it may be wrong.
+    fn later_prompt(&self, answer: &EarlierAnswer) -> Option<String> {
+        let is_own = |said: &PersonPrompt| {
+            pasted_text::own_words(&said.prompt.text).trim().starts_with(&answer.prompt)
+        };
+        let own = self.prompts.iter().position(is_own).filter(|_| !answer.prompt.is_empty())?;
+        let (prompt, numbers) = (0..own).find_map(|at| {
+            let is_common = |word: &&String| has_digit(word) && has_any(&answer.text, &[(*word).clone()]);
+            let numbers: Vec<String> =
+                self.shared.prompt(at).of_older.iter().filter(is_common).cloned().collect();
+            (!numbers.is_empty()).then_some((&self.prompts[at].prompt.text, numbers))
+        })?;
+        let own = pasted_text::own_words(prompt);
+        let sentence = sentences(&own).find(|sentence| has_any(sentence, &numbers))?;
+        Some(format!(" Later the person said: \"{}\"", cut_chars(&safe_line(sentence), REPLIED)))
     }
 
     /// An answer that ended a turn, the one at the place `at`.
@@ -914,14 +960,19 @@ impl<'a> SaidBefore<'a> {
         };
         let reply = answer.reply.as_deref().filter(|reply| *reply != self.said_next);
         let reply = reply.or_else(|| refuted(of, text));
-        let reply = reply.map(|reply| then_said(&self.named(reply, REPLIED))).unwrap_or_default();
+        let reply = reply.map(|reply| then_said(&self.named(reply, REPLIED)));
+        let reply = self.later_prompt(answer).or(reply).unwrap_or_default();
         self.said_next = &answer.prompt;
         let room =
             RECORD_LINE_MAX.saturating_sub(prompt.chars().count() + reply.chars().count() + MARK_CHARS);
-        let line = format!("{prompt}{}{reply}", shorten(text, room.min(ANSWER_CHARS)));
+        let whole = safe(&answer.text);
+        let whole = without_opening(&whole);
+        let excerpt = |cap| self.answer_words.excerpt(whole, cap);
+        let line = format!("{prompt}{}{reply}", excerpt(room.min(EXCERPT_CHARS)));
         let times = self.forms.entry(form(text)).or_default();
         *times += 1;
-        let longer = ANSWER_LONG.map(|cap| format!("{prompt}{}{reply}", shorten(text, cap)));
+        let longer = ANSWER_LONG.map(|cap| format!("{prompt}{}{reply}", excerpt(cap)));
+        let rare_words = self.answer_words.most_rare_words(whole);
         let says_done = || at >= SAID && text.width() <= SAYS_DONE && !has_number(text);
         let says_little = !is_informative(text) || says_done();
         let rank = match () {
@@ -929,7 +980,12 @@ impl<'a> SaidBefore<'a> {
             () if *times > OF_ONE_FORM || says_little && !answer.is_asked_for() => SaidRank::Alike,
             () => SaidRank::Says,
         };
-        self.lines.push(SaidLine { text: line, longer: Some(longer), rank });
+        self.lines.push(SaidLine { text: line, longer: Some(longer), rank, rare_words });
+    }
+
+    fn put(&mut self, text: String, rank: SaidRank) {
+        let rare_words = self.answer_words.most_rare_words(&text);
+        self.lines.push(SaidLine { text, longer: None, rank, rare_words });
     }
 }
 
@@ -1011,9 +1067,9 @@ fn passed_since(checks: &[Check], at: usize) -> Option<&Check> {
     checks[at + 1..].iter().rev().find(passed).filter(|_| is_failed)
 }
 
-/// Checks, judged by their own output: failed ones first, each newest first. The second list has old checks
-/// that passed before the last edits, for when there is room.
-fn checks(of: &Capture) -> [Vec<String>; 2] {
+/// Checks, judged by their own output: failed ones first, each newest first. The second list has the others:
+/// for when there is room.
+fn checks(of: &Capture, places: &BriefFiles) -> [Vec<String>; 2] {
     /// The most checks.
     const CHECKS: usize = 6;
     /// The most checks among the first lines that passed before the last edits.
@@ -1023,37 +1079,89 @@ fn checks(of: &Capture) -> [Vec<String>; 2] {
     };
     let (failed, others): (Vec<usize>, Vec<usize>) = (0..of.checks.len()).rev().partition(is_first);
     // The newest of several passed checks of one form represents them all.
-    let mut told: Vec<(String, String, usize, bool)> = Vec::new();
+    let mut told: Vec<CheckLine> = Vec::new();
     for at in failed.into_iter().chain(others) {
         let one = &of.checks[at];
-        let mut line = check(one);
+        let mut line = check(one, places);
         if let Some(since) = passed_since(&of.checks, at) {
-            let since = cut_chars(&safe_line(&since.command), 100);
+            let since = cut_chars(&safe_line(in_project(&since.command, places)), 100);
             line.push_str(&format!("; later `{since}` passed"));
         }
-        let form = format!("{} {} {}", one.verdict.outcome.word(), one.is_stale(), form(&one.command));
-        let is_passed = one.verdict.outcome == CheckOutcome::Passed;
-        match told.iter_mut().find(|(known, ..)| is_passed && *known == form) {
-            Some((_, _, more, _)) => *more += 1,
-            None => told.push((form, line, 0, is_passed && one.is_stale())),
+        let is_path = |word: &&str| word.contains('/') && !word.contains('>');
+        let (paths, words): (Vec<&str>, Vec<&str>) =
+            in_project(&one.command, places).split_whitespace().partition(is_path);
+        let verdict = &one.verdict;
+        let form = format!(
+            "{} {} {} {}",
+            verdict.outcome.word(),
+            one.is_stale(),
+            verdict.tool,
+            form(&words.join(" "))
+        );
+        let is_passed = verdict.outcome == CheckOutcome::Passed;
+        let paths = paths.join(" ");
+        match told.iter_mut().find(|known| is_passed && known.form == form) {
+            Some(known) => known.add(paths),
+            None => told.push(CheckLine {
+                form,
+                line,
+                paths: vec![paths],
+                more: 0,
+                is_old: is_passed && one.is_stale(),
+            }),
         }
     }
     let mut lines = [Vec::new(), Vec::new()];
     let mut old = 0;
-    for (_, line, more, is_old) in told.into_iter().take(CHECKS) {
-        old += usize::from(is_old);
-        lines[usize::from(is_old && old > OLD_CHECKS)].push(match more {
-            0 => line,
-            more => format!("{line} ({more} more like it passed)"),
-        });
+    for (at, check) in told.iter().enumerate() {
+        old += usize::from(check.is_old);
+        lines[usize::from(at >= CHECKS || check.is_old && old > OLD_CHECKS)].push(check.text());
     }
     lines
 }
 
-fn check(check: &Check) -> String {
+/// The line of a check, and the others of its form that passed.
+struct CheckLine {
+    /// Its outcome, its runner, and its command without paths.
+    form: String,
+    line: String,
+    /// Its paths, and those of the others that differ in more than a number.
+    paths: Vec<String>,
+    more: usize,
+    /// It passed before the last edits.
+    is_old: bool,
+}
+
+impl CheckLine {
+    fn add(&mut self, paths: String) {
+        self.more += 1;
+        if !self.paths.iter().any(|known| form(known) == form(&paths)) {
+            self.paths.push(paths);
+        }
+    }
+
+    fn text(&self) -> String {
+        let others = match &self.paths[1..] {
+            [] => String::new(),
+            others => format!(": {}", cut_chars(&safe_line(&others.join(", ")), LIKE_CHARS)),
+        };
+        match self.more {
+            0 => self.line.clone(),
+            more => format!("{} ({more} more like it passed{others})", self.line),
+        }
+    }
+}
+
+/// A command without going to the directory of the project, where the next conversation begins.
+fn in_project<'a>(command: &'a str, places: &BriefFiles) -> &'a str {
+    let rest = command.strip_prefix("cd ").and_then(|rest| rest.strip_prefix(&*places.project));
+    rest.and_then(|rest| rest.strip_prefix(" && ")).unwrap_or(command)
+}
+
+fn check(check: &Check, places: &BriefFiles) -> String {
     let verdict = &check.verdict;
-    let mut line =
-        format!("check {}: `{}`", verdict.outcome.word(), cut_chars(&safe_line(&check.command), 160));
+    let command = cut_chars(&safe_line(in_project(&check.command, places)), 160);
+    let mut line = format!("check {}: `{command}`", verdict.outcome.word());
     if !verdict.summary.is_empty() {
         line.push_str(&format!(" ({})", verdict.summary));
     }
@@ -1063,8 +1171,7 @@ fn check(check: &Check) -> String {
         line.push_str(&format!(": {}", failing.join("; ")));
     }
     match &check.last_edit {
-        Some(path) => line
-            .push_str(&format!("; run before you last edited {}", path.rsplit('/').next().unwrap_or(path))),
+        Some(path) => line.push_str(&format!("; run before you last edited {}", places.show(path))),
         None if check.is_stale() => line.push_str("; run before your last edits"),
         None => {}
     }
