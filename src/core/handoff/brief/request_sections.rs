@@ -3,21 +3,28 @@
 
 use std::collections::HashSet;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::section_lengths::BriefPart;
 use super::taken_up::TakenUp;
 use super::truncation::{Passage, Quote};
 use crate::core::claude::prompts::PromptKind;
 use crate::core::handoff::capture::Capture;
-use crate::core::handoff::current_request::{asks, is_option, may_choose, names_work};
-use crate::core::handoff::pasted_text::has_paste;
+use crate::core::handoff::current_request::{asks, begins_request, is_option, may_choose, names_work};
+use crate::core::handoff::pasted_text::{has_paste, own_words};
+use crate::core::handoff::prompt_sentences::{sentences, shares_name};
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, call_of, day, labels};
 use crate::core::text::safe_text::{cut_chars, safe_line};
 use crate::core::time::WallTime;
 
 /// This part of the room for the request is for what was said since it was set, however long it is.
 const SINCE: usize = 3;
+/// What may stand around those words, in UTF-16 units: a heading, what they are, a day, how many are missing.
+const AROUND: usize = 200;
 /// So many of the newest and of the oldest prompts come before the shortest of the others.
 const ENDS: usize = 6;
+/// The same of the conversations before.
+const ENDS_BEFORE: usize = 2;
 /// How much is shown of a question, and of one of its options, in characters.
 const ASKED: [usize; 2] = [240, 80];
 /// What was said so long ago has its time of day, in milliseconds.
@@ -36,8 +43,8 @@ pub(super) fn parts(capture: &Capture, words: &Words, taken: &TakenUp, request: 
         |at: usize| Quote { shared: taken.prompt(at).clone(), ..quote(&all[at], at == 0, capture, words) };
     let last = (start < all.len()).then(|| Quote { sets_work: true, ..show(start) });
     let whole = last.as_ref().map_or(0, Quote::whole);
-    let mut room = request.saturating_sub(whole).max(request / SINCE);
-    let again = said_again(&all[..start]);
+    let mut room = request.saturating_sub(whole + AROUND).max(request / SINCE);
+    let again = said_again(all);
     let (mut group, mut quotes): (Vec<usize>, Vec<Quote>) = (0..start)
         .filter(|at| !again.contains(at) && !asked_again.contains(at))
         .map(|at| (at, show(at)))
@@ -79,13 +86,15 @@ pub(super) fn parts(capture: &Capture, words: &Words, taken: &TakenUp, request: 
     ]
 }
 
-/// Places of prompts such as "continue" that stand among the newer ones already, word for word, and answer
-/// no question.
+/// Places of prompts such as "continue" that were said again later, word for word, and answer no question.
 fn said_again(prompts: &[PersonPrompt]) -> Vec<usize> {
     let mut known: HashSet<&str> = HashSet::new();
     let is_again = |at: &usize| {
         let said = &prompts[*at];
-        !names_work(&said.prompt) && about(said).is_none() && !known.insert(&said.prompt.text)
+        !names_work(&said.prompt)
+            && labels(said).is_empty()
+            && about(said, true).is_none()
+            && !known.insert(&said.prompt.text)
     };
     (0..prompts.len()).filter(is_again).collect()
 }
@@ -112,38 +121,44 @@ fn of_pastes(quotes: &[Quote]) -> &'static str {
 }
 
 /// Those of `places` as quotes, and which of them come first.
-fn quotes(places: &[usize], all: &[PersonPrompt], taken: &TakenUp) -> (Vec<Quote>, Vec<usize>) {
+fn quotes(places: &[usize], all: &[PersonPrompt], taken: &TakenUp, ends: usize) -> (Vec<Quote>, Vec<usize>) {
     let quote = |at: &usize| {
         let said = &all[*at];
         let mut label = labels(said);
-        label.extend(about(said));
+        label.extend(about(said, false));
         Quote {
             label: label.join(", "),
             text: said.prompt.text.clone(),
             day: day(said),
             sets_work: false,
+            opens: said.number == Some(1) || *at + 1 == all.len(),
             shared: taken.prompt(*at).clone(),
         }
     };
-    let order = by_worth(places, all, ENDS).into_iter().filter_map(|at| places.binary_search(&at).ok());
-    (places.iter().map(quote).collect(), order.collect())
+    let quotes: Vec<Quote> = places.iter().map(quote).collect();
+    let place = |at: usize| places.binary_search(&at).ok();
+    // An offer counts half: it is passed over more often than it is answered. A choice needs its question.
+    let is_choice = |at: usize| all[at].prompt.kind == PromptKind::Answer || may_choose(&all[at].prompt);
+    let label = |at: usize| place(at).filter(|_| !is_choice(at)).map_or(0, |at| quotes[at].label.width() / 2);
+    let order = by_worth(places, all, ends, label).into_iter().filter_map(place).collect();
+    (quotes, order)
 }
 
 /// What was said in the conversations before.
 fn before(all: &[PersonPrompt], taken: &TakenUp, group: &[usize], today: String) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_none()).collect();
-    let (quotes, order) = quotes(&rest, all, taken);
+    let (quotes, order) = quotes(&rest, all, taken, ENDS_BEFORE);
     let title = "Requests from earlier conversations (standing rules still apply)";
     let above = format!("Newest first.\n{}", of_pastes(&quotes));
-    BriefPart { title, floor: 400, ideal: 1000, passage: Passage::Quotes { above, quotes, order, today } }
+    BriefPart { title, floor: 400, ideal: 1800, passage: Passage::Quotes { above, quotes, order, today } }
 }
 
 fn earlier(words: &Words, taken: &TakenUp, group: &[usize], today: String) -> BriefPart {
     let all = &words.prompts;
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
-    let (quotes, order) = quotes(&rest, all, taken);
+    let (quotes, order) = quotes(&rest, all, taken, ENDS);
     let more = match words.dropped {
         0 => String::new(),
         dropped => format!("; {dropped} more are only in the transcript"),
@@ -155,7 +170,7 @@ fn earlier(words: &Words, taken: &TakenUp, group: &[usize], today: String) -> Br
     BriefPart {
         title: "Earlier requests",
         floor: 1200,
-        ideal: 3500,
+        ideal: 2700,
         passage: Passage::Quotes { above, quotes, order, today },
     }
 }
@@ -178,7 +193,7 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     // What Claude says again and again ("Done.") may have been answered before.
     match is_last && newest && capture.answers.replied && !words.last_answer.is_empty() {
         true => label.push("after your last words".to_owned()),
-        false => label.extend(about(said)),
+        false => label.extend(about(said, true)),
     }
     let mut text = said.prompt.text.clone();
     if text.is_empty() {
@@ -193,21 +208,33 @@ fn said_at(said: &PersonPrompt, capture: &Capture) -> Option<String> {
     (at.after(JUST_NOW_MS) <= capture.origin.created_at).then(|| at.hour())
 }
 
-/// What a prompt may answer: a question of Claude's, or options that it listed.
-fn about(said: &PersonPrompt) -> Option<String> {
-    let is_answer = said.prompt.kind == PromptKind::Answer;
-    let asked = said.prompt.asked.as_deref();
-    let asked = asked.filter(|asked| is_answer || asks(asked) || may_choose(&said.prompt));
+/// What a prompt may answer: a question of Claude's, or options that it listed. Most offers at the end of an
+/// answer ("Shall I write a test, too?") are passed over by the next prompt: one of more than a few words is
+/// about the question if they share a word, and in the current request if it is no longer than one line.
+fn about(said: &PersonPrompt, is_current: bool) -> Option<String> {
+    let prompt = &said.prompt;
+    let is_answer = prompt.kind == PromptKind::Answer;
+    let asked = prompt.asked.as_deref();
+    let asked = asked.filter(|asked| is_answer || asks(asked) || may_choose(prompt));
     let asked = asked.filter(|_| call_of(said).is_none())?;
-    Some(format!("after your words \"{}\"", question(asked)))
+    let is_short = is_answer || !names_work(prompt);
+    let question = question(asked, is_short && is_current);
+    let is_about =
+        is_short || is_current && !begins_request(prompt) || shares_name(&own_words(&prompt.text), &question);
+    is_about.then(|| format!("after your words \"{question}\""))
 }
 
-/// What Claude had asked, on one line: the beginning of each option that it listed, else its end.
-fn question(asked: &str) -> String {
+/// What Claude had asked, on one line: the beginning of each option that it listed, else the last sentence
+/// that asks. A few words may be about more than that: for them `at_length` gives what stands above it, too.
+fn question(asked: &str, at_length: bool) -> String {
     let lines: Vec<&str> = asked.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let options: Vec<&str> = lines.iter().copied().filter(|line| is_option(line)).take(OPTIONS).collect();
     if options.len() < 2 {
-        return end_of_question(asked, ASKED[0]);
+        let last = sentences(asked).filter(|sentence| asks(sentence)).last();
+        return match last.filter(|_| !at_length) {
+            Some(last) => end_of_question(last, ASKED[0] / 2),
+            None => end_of_question(asked, ASKED[0]),
+        };
     }
     let mut prose = lines.iter().rev().filter(|line| !is_option(line));
     let above = lines.iter().position(|line| is_option(line)).and_then(|at| lines.get(at.checked_sub(1)?));
