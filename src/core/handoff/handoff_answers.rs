@@ -7,9 +7,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::capture::EarlierHandoff;
 use super::continuation_prompt::without_opening;
-use super::current_request::begins_request;
+use super::current_request::{begins_request, names_work};
 use super::note::Note;
 use super::pasted_text::own_words;
+use super::prompt_sentences::names;
 use crate::core::claude::lenient_json::ends;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::transcript_facts::{
@@ -25,6 +26,8 @@ const FINDINGS_CAP: usize = 20;
 const PROMISES_CAP: usize = 6;
 /// The most agreed answers.
 const AGREED_CAP: usize = 3;
+/// A name that one of so many other answers has does not tell which answer a prompt is about.
+const OTHERS: usize = 24;
 /// The longest text of an agreed answer, in bytes.
 pub(super) const AGREED_BYTES: usize = 16_000;
 /// An agreed answer above this length has a section of its own, in characters.
@@ -182,21 +185,41 @@ fn drop_short_ones(answers: &mut Vec<EarlierAnswer>) {
 }
 
 /// Long answers since the current request began to which the person replied in a few words, newest first: "ok
-/// do it" applies to all of them. A longer prompt may begin a request by naming their line numbers.
+/// do it" applies to all of them. A longer prompt may begin a request by naming their line numbers. One of up
+/// to a line may be another task: it is about the answer if the two share a name.
 fn agreed(facts: &TranscriptFacts) -> Vec<AgreedAnswer> {
     let last = facts.answers.last().text.trim();
     let mut goes_on = true;
-    let replies = facts.replies().take_while(|(prompt, answer)| {
-        let is_about = goes_on && (!begins_request(prompt) || names_lines(&prompt.text, answer));
-        goes_on = !begins_request(prompt);
-        is_about
-    });
-    let agreed = replies.filter_map(|(prompt, answer)| {
+    let replies = facts
+        .replies()
+        .take_while(|(prompt, _)| std::mem::replace(&mut goes_on, !begins_request(prompt)))
+        .enumerate();
+    let agreed = replies.filter_map(|(at, (prompt, answer))| {
+        let others =
+            || facts.replies().enumerate().filter(|(other, _)| *other != at).map(|(_, (_, answer))| answer);
+        let is_about = names_lines(&prompt.text, answer)
+            || !begins_request(prompt)
+                && (!names_work(prompt) || names_answer(&prompt.text, answer, others()));
         let answer = without_opening(answer.trim());
         let is_last = answer.is_empty() || last.contains(answer);
-        (!is_last).then(|| AgreedAnswer::new(&prompt.text, answer)).flatten()
+        (is_about && !is_last).then(|| AgreedAnswer::new(&prompt.text, answer)).flatten()
     });
     agreed.take(AGREED_CAP).collect()
+}
+
+/// Whether a prompt has a name that this answer has and the others do not.
+fn names_answer<'a>(prompt: &str, answer: &str, others: impl Iterator<Item = &'a str>) -> bool {
+    let mut shared = names(&own_words(prompt));
+    let known = names(answer);
+    shared.retain(|name| known.contains(name));
+    for other in others.take(OTHERS) {
+        if shared.is_empty() {
+            break;
+        }
+        let known = names(other);
+        shared.retain(|name| !known.contains(name));
+    }
+    !shared.is_empty()
 }
 
 /// Whether a prompt names at least two numbers that lines of the answer begin with: "do 23, 31 and 38".

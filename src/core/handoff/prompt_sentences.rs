@@ -1,13 +1,21 @@
 //! The sentences of a prompt, and of a very long one the words around what matters: dictation has no full
 //! stops.
 
-use crate::core::text::safe_text::units;
+use std::collections::HashSet;
+
+use unicode_width::UnicodeWidthChar;
+
+use crate::core::text::safe_text::{cut_bytes, units};
 
 /// The longest sentence that is shown whole in the gist of a prompt, in UTF-16 units.
 pub const GIST_SENTENCE: usize = 160;
 /// How many words around what matters are looked at together, and how far the next ones are, in words.
 const WINDOW: usize = 16;
 const STEP: usize = 8;
+/// The fewest characters of a word that may be a name, and of one with a digit.
+const SHORTEST: [usize; 2] = [4, 3];
+/// How much of a text is searched for names, in bytes.
+const SEARCHED: usize = 16 << 10;
 
 /// The sentences of a text: a full stop, question or exclamation mark that a blank follows ends one.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -71,6 +79,34 @@ fn ranked_windows(sentence: &str, rank: impl Fn(&str) -> Option<u8>) -> Vec<(u8,
         }
     }
     found.into_iter().map(|(rank, from, to)| (rank, text(from, to))).collect()
+}
+
+/// Whether a word is a number or has one.
+pub fn has_digit(word: &str) -> bool {
+    word.contains(|c: char| c.is_ascii_digit())
+}
+
+/// The words of a text that may be rare, in lower case. A script without blanks ends a word of another one.
+pub fn names(text: &str) -> HashSet<String> {
+    let is_wide = |c: char| c.width() == Some(2);
+    let text = cut_bytes(text, SEARCHED).to_lowercase();
+    let runs = text.split(|c: char| !c.is_alphanumeric());
+    let words = runs.flat_map(|run| {
+        let mut rest = run;
+        std::iter::from_fn(move || {
+            let wide = is_wide(rest.chars().next()?);
+            let (word, behind) = rest.split_at(rest.find(|c| is_wide(c) != wide).unwrap_or(rest.len()));
+            rest = behind;
+            Some(word)
+        })
+    });
+    let is_long = |word: &&str| word.chars().nth(SHORTEST[usize::from(has_digit(word))] - 1).is_some();
+    words.filter(is_long).map(str::to_owned).collect()
+}
+
+/// Whether two texts have a name in common.
+pub fn shares_name(one: &str, other: &str) -> bool {
+    !names(one).is_disjoint(&names(other))
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ impl Words {
         let mut rows: Vec<Option<PromptRow>> = vec![None; count];
         let mut left = PASSED_BYTES;
         let all: Vec<usize> = (0..count).collect();
-        let order = by_worth(&all, &self.prompts, NEWEST);
+        let order = by_worth(&all, &self.prompts, NEWEST, |_| 0);
         let is_at_an_end = |at: usize| at < NEWEST || at + OLDEST >= count;
         for at in order.iter().copied() {
             let row = match at == start {
@@ -182,8 +182,14 @@ impl Words {
 /// The positions of prompts (newest first) in the order in which they are kept when not all fit: the newest
 /// `ends` and as many of the oldest, then the shortest, newer before older, repeated ones last. Rules,
 /// corrections and revocations are short in every language, and tasks are long. A long prompt counts by its
-/// shortest prohibition or demand, or by its beginning and its shortest sentence with a number.
-pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<usize> {
+/// shortest prohibition or demand, or by its beginning and its shortest sentence with a number. `beside`: the
+/// columns of the label of the prompt at a position.
+pub fn by_worth(
+    places: &[usize],
+    prompts: &[PersonPrompt],
+    ends: usize,
+    beside: impl Fn(usize) -> usize,
+) -> Vec<usize> {
     let count = places.len();
     let from_both = (0..count).map(|n| if n % 2 == 0 { n / 2 } else { count - 1 - n / 2 });
     let mut order: Vec<usize> = from_both.take(2 * ends).map(|at| places[at]).collect();
@@ -193,7 +199,7 @@ pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<
         .iter()
         .map(|at| {
             let text = &*prompts[*at].prompt.text;
-            (!said.insert(text), shown_width(text), *at)
+            (!said.insert(text), shown_width(text) + beside(*at), *at)
         })
         .collect();
     between.sort_unstable();
@@ -455,7 +461,7 @@ mod tests {
         of.prompts.here[70].text = format!("read it\n[pasted]\nnever{}\n[end of paste]", " more".repeat(30));
         let words = Words::of(&of);
         let all: Vec<usize> = (0..words.prompts.len()).collect();
-        let order = by_worth(&all, &words.prompts, 6);
+        let order = by_worth(&all, &words.prompts, 6, |_| 0);
         let texts: Vec<&str> = order.iter().map(|at| words.prompts[*at].prompt.text.as_str()).collect();
         assert_eq!(texts.len(), all.len());
         assert!(texts[..12].iter().all(|text| text.starts_with("rename")));
@@ -464,7 +470,13 @@ mod tests {
             assert!(texts[place].starts_with(begin), "{place}: {}", texts[place]);
         }
         assert!(texts[texts.len() - 1].starts_with("read it"), "a rule in a paste is nobody's");
-        assert_eq!(by_worth(&all[..8], &words.prompts, 6).len(), 8);
+        assert_eq!(by_worth(&all[..8], &words.prompts, 6, |_| 0).len(), 8);
+        let offered = |at: usize| if words.prompts[at].prompt.text == "ok" { 60 } else { 0 };
+        let order = by_worth(&all, &words.prompts, 6, offered);
+        assert!(
+            words.prompts[order[12]].prompt.text.starts_with('\u{5225}'),
+            "with its label \"ok\" is longer"
+        );
     }
 
     #[test]

@@ -465,6 +465,22 @@ fn reports_that_are_not_summed_up_are_told_however_many_and_passed_on() {
 }
 
 #[test]
+fn another_task_of_one_line_agrees_to_nothing() {
+    let talk = |reply: &str| {
+        let mut talk =
+            Talk::default().person("why is it slow").claude(&proposal().replace("part-", "The page "));
+        for _ in 0..3 {
+            talk = talk.person("hm").claude("The page with semicolon and number is as it was.");
+        }
+        talk.person("plan it").claude(&proposal()).person(reply).claude("I begin.").capture().answers.agreed
+    };
+    assert_eq!(talk("now the export with semicolon, the page number first").len(), 1, "that of \"plan it\"");
+    for reply in ["ok do it", "all of it, but part-5 without the loading"] {
+        assert_eq!(talk(reply)[0].reply, reply);
+    }
+}
+
+#[test]
 fn numbers_of_lines_say_what_a_long_prompt_is_about() {
     let finding = |n: usize| {
         format!("{n}. form {}: the field is too short for the names of the boats, all of them\n", 7 * n)

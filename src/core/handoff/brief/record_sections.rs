@@ -5,7 +5,7 @@ use super::brief_files::{
     AGREED_FILE, ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE,
 };
 use super::section_lengths::BriefPart;
-use super::shared_words::{SharedWordTable, has_any, has_digit};
+use super::shared_words::{SharedWordTable, has_any};
 use super::truncation::{Passage, TextCut};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -27,7 +27,7 @@ use crate::core::handoff::handoff_answers::AgreedAnswer;
 use crate::core::handoff::handoff_work::{FinishedStep, PlanInHand};
 use crate::core::handoff::operation::Operation;
 use crate::core::handoff::pasted_text;
-use crate::core::handoff::prompt_sentences::sentences;
+use crate::core::handoff::prompt_sentences::{has_digit, sentences};
 use crate::core::handoff::recent_activity;
 use crate::core::handoff::repeated_lines::form;
 use crate::core::handoff::reports::{agent_name, origin};

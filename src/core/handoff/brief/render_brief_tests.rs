@@ -219,6 +219,57 @@ fn a_choice_stands_with_the_options_that_were_no_question() {
 }
 
 #[test]
+fn an_offer_that_the_next_prompt_passes_over_costs_little() {
+    let asked = "Done. SeatMap kept the old value.\n\n- **SlotPicker**: as it was\n\nI left ChartAxis as it is. \
+                 Do you want a test for TariffTable too?";
+    let offer = "(after your words \"Do you want a test for TariffTable too?\")\n> ";
+    let work = "the colours of the start page are wrong on the small screens, look for it in the theme, \
+                please, and tell me what you find";
+    let about = |said: &str, is_earlier: bool| {
+        let mut capture = capture("repair the gate");
+        capture.prompts.here.push(TranscriptPrompt { asked: Some(asked.into()), ..prompt(said) });
+        capture.prompts.here.extend(is_earlier.then(|| prompt(work)));
+        capture.answers.last = "I begin.".into();
+        let text = of(&capture, Budget::default());
+        assert!(text.contains(&format!("> {said}\n")), "{text}");
+        (text.contains(offer), text.contains("after your words"))
+    };
+    let line = "hm, the unit is missing in TripPlan";
+    assert_eq!(about(line, false), (true, true), "it may be an answer");
+    assert_eq!(about(line, true), (false, false));
+    assert_eq!(about("yes", true), (true, true));
+    assert_eq!(about("yes, and one of TariffTable without rows", true), (true, true), "they share a word");
+    assert_eq!(about(work, false), (false, false), "a task of its own");
+    assert_eq!(about("yes", false), (false, true), "the newest words stand with more of it");
+}
+
+#[test]
+fn the_first_prompt_keeps_its_rules_and_a_rule_what_took_it_back() {
+    let mut capture = capture("x");
+    let first = "we print the book of the harbour for the anniversary, the texts are in the folder of the \
+                 office and the pictures come on Friday. the foreword is by the chairman, it stays word for \
+                 word. the rest is yours";
+    let free = "the page is too wide on the small tablet, the left column can be narrower there, and \
+                Kestrel is free again since Piotr has made his copy, so the two lists can share their code as you said";
+    let task = |n: usize| {
+        let name: String = [n / 26, n % 26].iter().map(|n| char::from(b'a' + *n as u8)).collect();
+        format!("the table {name} loads everything although it needs ten rows, use what is there already")
+    };
+    capture.prompts.here = (0..120).map(|n| prompt(&task(n))).collect();
+    capture.prompts.here[0] = prompt(first);
+    capture.prompts.here[30] = prompt("nobody may touch Kestrel for the moment");
+    capture.prompts.here[50] = prompt(free);
+    capture.prompts.here[60] = prompt("next");
+    capture.prompts.here[70] = prompt("next");
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    for part in [first, "nobody may touch Kestrel", "Kestrel is free again", "more, in prompts.md"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert_eq!(text.matches("\n> next\n").count(), 1, "{text}");
+}
+
+#[test]
 fn a_command_of_the_persons_may_answer_the_question() {
     let mut capture = capture("repair the gate");
     capture.answers.last = "Can you run `systemctl restart gate` for me?".into();

@@ -2,21 +2,28 @@
 
 use std::collections::HashSet;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::section_lengths::BriefPart;
 use super::shared_words::SharedWordTable;
 use super::truncation::{Passage, Quote};
 use crate::core::claude::prompts::PromptKind;
 use crate::core::handoff::capture::Capture;
-use crate::core::handoff::current_request::{asks, is_option, may_choose, names_work};
-use crate::core::handoff::pasted_text::has_paste;
+use crate::core::handoff::current_request::{asks, begins_request, is_option, may_choose, names_work};
+use crate::core::handoff::pasted_text::{has_paste, own_words};
+use crate::core::handoff::prompt_sentences::{sentences, shares_name};
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, call_of, day, labels};
 use crate::core::text::safe_text::{cut_chars, safe_line};
 use crate::core::time::WallTime;
 
 /// One part in this many of the request's room is reserved for prompts since the request, however long it is.
 const SINCE: usize = 3;
+/// What surrounds those prompts, in UTF-16 units: a heading, labels, a day, how many are left out.
+const AROUND: usize = 200;
 /// The newest and the oldest prompts that rank before the shortest of the others.
 const ENDS: usize = 6;
+/// The same of earlier conversations.
+const ENDS_BEFORE: usize = 2;
 /// The length of a question, and of one of its options, in characters.
 const ASKED: [usize; 2] = [240, 80];
 /// A prompt older than this is shown with its time of day, in ms.
@@ -40,8 +47,8 @@ pub(super) fn parts(
         |at: usize| Quote { shared: shared.prompt(at).clone(), ..quote(&all[at], at == 0, capture, words) };
     let last = (start < all.len()).then(|| Quote { sets_work: true, ..show(start) });
     let whole = last.as_ref().map_or(0, Quote::whole);
-    let mut room = request.saturating_sub(whole).max(request / SINCE);
-    let again = said_again(&all[..start]);
+    let mut room = request.saturating_sub(whole + AROUND).max(request / SINCE);
+    let again = said_again(all);
     let (mut group, mut quotes): (Vec<usize>, Vec<Quote>) = (0..start)
         .filter(|at| !again.contains(at) && !asked_again.contains(at))
         .map(|at| (at, show(at)))
@@ -88,7 +95,10 @@ fn said_again(prompts: &[PersonPrompt]) -> Vec<usize> {
     let mut known: HashSet<&str> = HashSet::new();
     let is_again = |at: &usize| {
         let said = &prompts[*at];
-        !names_work(&said.prompt) && about(said).is_none() && !known.insert(&said.prompt.text)
+        !names_work(&said.prompt)
+            && labels(said).is_empty()
+            && about(said, true).is_none()
+            && !known.insert(&said.prompt.text)
     };
     (0..prompts.len()).filter(is_again).collect()
 }
@@ -115,38 +125,49 @@ fn of_pastes(quotes: &[Quote]) -> &'static str {
 }
 
 /// The prompts at `places` as quotes, and their order of importance.
-fn quotes(places: &[usize], all: &[PersonPrompt], shared: &SharedWordTable) -> (Vec<Quote>, Vec<usize>) {
+fn quotes(
+    places: &[usize],
+    all: &[PersonPrompt],
+    shared: &SharedWordTable,
+    ends: usize,
+) -> (Vec<Quote>, Vec<usize>) {
     let quote = |at: &usize| {
         let said = &all[*at];
         let mut label = labels(said);
-        label.extend(about(said));
+        label.extend(about(said, false));
         Quote {
             label: label.join(", "),
             text: said.prompt.text.clone(),
             day: day(said),
             sets_work: false,
+            opens: said.number == Some(1) || *at + 1 == all.len(),
             shared: shared.prompt(*at).clone(),
         }
     };
-    let order = by_worth(places, all, ENDS).into_iter().filter_map(|at| places.binary_search(&at).ok());
-    (places.iter().map(quote).collect(), order.collect())
+    let quotes: Vec<Quote> = places.iter().map(quote).collect();
+    let place = |at: usize| places.binary_search(&at).ok();
+    // An offer counts half: it is passed over more often than it is answered. A choice needs its question.
+    let is_choice = |at: usize| all[at].prompt.kind == PromptKind::Answer || may_choose(&all[at].prompt);
+    let label = |at: usize| place(at).filter(|_| !is_choice(at)).map_or(0, |at| quotes[at].label.width() / 2);
+    let order = by_worth(places, all, ends, label).into_iter().filter_map(place).collect();
+    (quotes, order)
 }
 
 /// Prompts of earlier conversations.
 fn before(all: &[PersonPrompt], shared: &SharedWordTable, group: &[usize], today: String) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_none()).collect();
-    let (quotes, order) = quotes(&rest, all, shared);
+    let (quotes, order) = quotes(&rest, all, shared, ENDS_BEFORE);
     let title = "Requests from earlier conversations (standing rules still apply)";
     let above = format!("Newest first.\n{}", of_pastes(&quotes));
-    BriefPart { title, floor: 400, ideal: 1000, passage: Passage::Quotes { above, quotes, order, today } }
+    BriefPart { title, floor: 400, ideal: 1800, passage: Passage::Quotes { above, quotes, order, today } }
 }
 
 fn earlier(words: &Words, shared: &SharedWordTable, group: &[usize], today: String) -> BriefPart {
     let all = &words.prompts;
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
-    let (quotes, order) = quotes(&rest, all, shared);
+    let (quotes, order) = quotes(&rest, all, shared, ENDS);
     let more = match words.dropped {
         0 => String::new(),
         dropped => format!("; {dropped} more are only in the transcript"),
@@ -158,7 +179,7 @@ fn earlier(words: &Words, shared: &SharedWordTable, group: &[usize], today: Stri
     BriefPart {
         title: "Earlier requests",
         floor: 1200,
-        ideal: 3500,
+        ideal: 2700,
         passage: Passage::Quotes { above, quotes, order, today },
     }
 }
@@ -181,7 +202,7 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     // A text that Claude repeats ("Done.") may have been answered before.
     match is_last && newest && capture.answers.replied && !words.last_answer.is_empty() {
         true => label.push("after your last words".to_owned()),
-        false => label.extend(about(said)),
+        false => label.extend(about(said, true)),
     }
     let mut text = said.prompt.text.clone();
     if text.is_empty() {
@@ -196,21 +217,33 @@ fn said_at(said: &PersonPrompt, capture: &Capture) -> Option<String> {
     (at.after(JUST_NOW_MS) <= capture.origin.created_at).then(|| at.hour())
 }
 
-/// The question or the list of options that a prompt may answer.
-fn about(said: &PersonPrompt) -> Option<String> {
-    let is_answer = said.prompt.kind == PromptKind::Answer;
-    let asked = said.prompt.asked.as_deref();
-    let asked = asked.filter(|asked| is_answer || asks(asked) || may_choose(&said.prompt));
+/// The question or the list of options that a prompt may answer. The next prompt ignores most offers at the
+/// end of an answer ("Shall I write a test, too?"): one of more than a few words is about the question if they
+/// share a word, or in the current request if it has at most one line.
+fn about(said: &PersonPrompt, is_current: bool) -> Option<String> {
+    let prompt = &said.prompt;
+    let is_answer = prompt.kind == PromptKind::Answer;
+    let asked = prompt.asked.as_deref();
+    let asked = asked.filter(|asked| is_answer || asks(asked) || may_choose(prompt));
     let asked = asked.filter(|_| call_of(said).is_none())?;
-    Some(format!("after your words \"{}\"", question(asked)))
+    let is_short = is_answer || !names_work(prompt);
+    let question = question(asked, is_short && is_current);
+    let is_about =
+        is_short || is_current && !begins_request(prompt) || shares_name(&own_words(&prompt.text), &question);
+    is_about.then(|| format!("after your words \"{question}\""))
 }
 
-/// Claude's question on one line: the beginning of each option if it listed some, otherwise its end.
-fn question(asked: &str) -> String {
+/// Claude's question on one line: the beginning of each option if it listed some, otherwise the last sentence
+/// that asks. A short prompt may be about more than that: `at_length` adds the text before it.
+fn question(asked: &str, at_length: bool) -> String {
     let lines: Vec<&str> = asked.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let options: Vec<&str> = lines.iter().copied().filter(|line| is_option(line)).take(OPTIONS).collect();
     if options.len() < 2 {
-        return end_of_question(asked, ASKED[0]);
+        let last = sentences(asked).filter(|sentence| asks(sentence)).last();
+        return match last.filter(|_| !at_length) {
+            Some(last) => end_of_question(last, ASKED[0] / 2),
+            None => end_of_question(asked, ASKED[0]),
+        };
     }
     let mut prose = lines.iter().rev().filter(|line| !is_option(line));
     let above = lines.iter().position(|line| is_option(line)).and_then(|at| lines.get(at.checked_sub(1)?));

@@ -3,25 +3,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use crate::core::claude::prompts::PromptKind;
 use crate::core::claude::transcript_facts::EarlierAnswer;
 use crate::core::handoff::current_request::{NAMELESS_COLUMNS, asks, may_choose};
 use crate::core::handoff::pasted_text::own_words;
+use crate::core::handoff::prompt_sentences::{has_digit, names};
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words};
-use crate::core::text::safe_text::cut_bytes;
 
-/// The most texts that may share a word, without and with a digit: a more frequent word does not show what a
-/// text is about.
+/// The most exchanges that may share a word; with a digit, the most prompts and answers: a more frequent word
+/// does not show what a text is about.
 const FEW: [usize; 2] = [2, 4];
-/// A word without a digit must also be in at most one of this many texts: in a short conversation every word
-/// is rare.
+/// A word without a digit must also be in at most one of this many exchanges: in a short conversation every
+/// word is rare.
 const ONE_IN: usize = 16;
-/// The fewest characters of a word, without and with a digit.
-const SHORTEST: [usize; 2] = [4, 3];
-/// The most of a text that is searched, in bytes.
-const SEARCHED: usize = 16 << 10;
 
 /// The rare words that a text has in common with others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +56,7 @@ impl SharedWordTable {
             };
             for word in found {
                 let texts = texts_with.entry(word).or_default();
-                if texts.len() <= FEW[1] {
+                if texts.len() <= 2 * FEW[1] {
                     texts.push(at);
                 }
             }
@@ -71,8 +67,8 @@ impl SharedWordTable {
         };
         for (word, texts) in texts_with {
             let is_number = has_digit(&word);
-            if texts.len() > FEW[usize::from(is_number)] || !is_number && texts.len() * ONE_IN > places.len()
-            {
+            let count = if is_number { texts.len() } else { exchanges(&places, &texts) };
+            if count > FEW[usize::from(is_number)] || !is_number && count * ONE_IN > places.len() {
                 continue;
             }
             for (newer, older) in
@@ -119,6 +115,15 @@ impl SharedWordTable {
     }
 }
 
+/// In how many exchanges the texts at these places stand: an answer repeats the names of its prompt.
+fn exchanges(places: &[Place], texts: &[usize]) -> usize {
+    let is_same = |pair: &&[usize]| match (places[pair[0]], places[pair[1]]) {
+        (Place::Answer(_, own), Place::Prompt(at)) => own == Some(at),
+        _ => false,
+    };
+    texts.len() - texts.windows(2).filter(is_same).count()
+}
+
 fn push(words: &mut Vec<String>, word: &String) {
     if !words.contains(word) {
         words.push(word.clone());
@@ -157,33 +162,9 @@ fn words_of_prompt(said: &PersonPrompt) -> HashSet<String> {
     words
 }
 
-/// Whether a word is a number or has one.
-pub(super) fn has_digit(word: &str) -> bool {
-    word.contains(|c: char| c.is_ascii_digit())
-}
-
 /// Whether a text has one of these words.
 pub(super) fn has_any(text: &str, words: &[String]) -> bool {
     !words.is_empty() && names(text).iter().any(|word| words.contains(word))
-}
-
-/// The words of a text that may be rare, in lower case. In a script without spaces, a word ends where the
-/// script changes.
-fn names(text: &str) -> HashSet<String> {
-    let is_wide = |c: char| c.width() == Some(2);
-    let text = cut_bytes(text, SEARCHED).to_lowercase();
-    let runs = text.split(|c: char| !c.is_alphanumeric());
-    let words = runs.flat_map(|run| {
-        let mut rest = run;
-        std::iter::from_fn(move || {
-            let wide = is_wide(rest.chars().next()?);
-            let (word, behind) = rest.split_at(rest.find(|c| is_wide(c) != wide).unwrap_or(rest.len()));
-            rest = behind;
-            Some(word)
-        })
-    });
-    let is_long = |word: &&str| word.chars().nth(SHORTEST[usize::from(has_digit(word))] - 1).is_some();
-    words.filter(is_long).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -226,6 +207,20 @@ mod tests {
         assert_eq!(all.prompt(3).of_newer, ["t8334"]);
         assert_eq!(all.later_answer(4), Some((1, vec!["j2986".to_owned()])));
         assert!(all.answer_refers_back(1) && !all.answer_refers_back(4));
+    }
+
+    #[test]
+    fn a_name_that_the_answer_repeats_is_as_rare_as_before() {
+        let mut all = vec![("make the list wider", "It is wider."); 20];
+        all[3] = ("Kestrel is free again", "The lists share their code in Kestrel now.");
+        all[12] = ("nobody may touch Kestrel", "Understood, Kestrel stays as it is.");
+        let shared = table_of(&all);
+        assert_eq!(
+            (&*shared.prompt(3).of_older, &*shared.prompt(12).of_newer),
+            (&["kestrel".to_owned()][..], &["kestrel".to_owned()][..])
+        );
+        all[17] = ("what is Kestrel", "A module.");
+        assert!(table_of(&all).prompt(3).of_older.is_empty(), "three exchanges have it");
     }
 
     #[test]

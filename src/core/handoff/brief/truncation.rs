@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use super::super::current_request::is_standing;
 use super::super::document::Fence;
 use super::super::pasted_text::{has_paste, own_words, with_short_pastes};
-use super::super::prompt_sentences::{GIST_SENTENCE, ranked_parts, sentences};
+use super::super::prompt_sentences::{GIST_SENTENCE, has_digit, ranked_parts, sentences};
 use super::super::repeated_lines::{folded, form};
 use super::brief_files::PROMPTS_FILE;
-use super::shared_words::{SharedWords, has_any, has_digit};
+use super::shared_words::{SharedWords, has_any};
 use crate::core::text::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
 
 /// The length of the longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
@@ -45,6 +45,8 @@ const MORE_OF_IT: usize = 20;
 const LEAST_QUOTE: usize = 8;
 /// The shortest sentence that is left out because another quote shows it, in UTF-16 units.
 const DOUBLE: usize = 40;
+/// A gap of fewer characters is not counted, and is closed where there is room.
+const LEAST_GAP: usize = 120;
 /// A sentence of this many quotes is shown in the first of them.
 const MANY: usize = 3;
 /// The mark for a sentence that another quote shows.
@@ -66,6 +68,8 @@ pub(super) struct Quote {
     pub day: String,
     /// The prompt that set the current work.
     pub sets_work: bool,
+    /// The first prompt of a conversation, where people say what holds for all of it.
+    pub opens: bool,
     /// The words that it shares with older and newer texts.
     pub shared: SharedWords,
 }
@@ -235,7 +239,10 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
     if units(&whole) <= room {
         return Some(whole);
     }
-    let mark = |left: usize| format!("> [... {left} characters left out]\n");
+    let mark = |left: usize| match left < LEAST_GAP {
+        true => "> [...]\n".to_owned(),
+        false => format!("> [... {left} characters left out]\n"),
+    };
     let rest = room.checked_sub(units(&mark(quote.text.len())) + units(&quote.label) + 12)?;
     if rest < 40 {
         return None;
@@ -256,9 +263,9 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
             }
             if left > 20 {
                 parts.push(if from_end {
-                    end_at_word(line, left - 6)
+                    end_at_sentence(line, left - 6)
                 } else {
-                    start_at_word(line, left - 6)
+                    start_at_sentence(line, left - 6)
                 });
             }
             break;
@@ -336,6 +343,21 @@ fn start_at_word(line: &str, room: usize) -> &str {
     cut.rfind(char::is_whitespace).map_or(cut, |at| &cut[..at])
 }
 
+/// The beginning of a line, to the end of a sentence where that is at least half of the room.
+fn start_at_sentence(line: &str, room: usize) -> &str {
+    let cut = start_at_word(line, room);
+    let last = sentences(cut).last().map_or(0, |last| last.as_ptr() as usize - cut.as_ptr() as usize);
+    if units(&cut[..last]) * 2 < room { cut } else { cut[..last].trim_end() }
+}
+
+/// The end of a line, from the beginning of a sentence where that is at least half of the room.
+fn end_at_sentence(line: &str, room: usize) -> &str {
+    let cut = end_at_word(line, room);
+    let second =
+        sentences(cut).nth(1).map_or(cut.len(), |next| next.as_ptr() as usize - cut.as_ptr() as usize);
+    if units(&cut[second..]) * 2 < room { cut } else { &cut[second..] }
+}
+
 fn end_at_word(line: &str, room: usize) -> &str {
     let cut = end_units(line, room);
     cut.find(char::is_whitespace).map_or(cut, |at| cut[at..].trim_start())
@@ -372,9 +394,12 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
     let mut fit = QuoteFit::new(quotes, today, left);
     // First the gist of each, by importance; then more of each as long as there is room.
     for &at in order {
+        let [names, words] = fit.taken_up(at);
+        for newer in fit.newer(at, &names) {
+            fit.place(newer);
+        }
         // A short prompt is shown only together with the newer ones that refer to its numbers: they may
         // revoke it.
-        let words = fit.numbers(at);
         if fit.newer(at, &words).into_iter().all(|newer| fit.place(newer) && fit.shows_any(newer, &words)) {
             fit.place(at);
         }
@@ -401,6 +426,8 @@ struct QuoteFit<'a> {
     /// The room that is left, and how much of it longer gists may take, in UTF-16 units.
     left: usize,
     for_rules: usize,
+    /// Up to this length the first prompt of a conversation is shown in full, in UTF-16 units.
+    opening: usize,
     /// The days that are shown.
     days: Vec<&'a str>,
     /// Which quote shows a sentence; the others leave it out.
@@ -427,6 +454,7 @@ impl<'a> QuoteFit<'a> {
             shown: vec![None; quotes.len()],
             left,
             for_rules: left / 3,
+            opening: (left / 3).min(WITH_RULES),
             days: Vec::new(),
             said: HashMap::new(),
             times,
@@ -434,11 +462,12 @@ impl<'a> QuoteFit<'a> {
         }
     }
 
-    /// The numbers of a short quote that newer quotes refer to. A long one is never revoked as a whole, and a
-    /// name without a number is no sure sign.
-    fn numbers(&self, at: usize) -> Vec<String> {
+    /// The names and the numbers of a short quote that newer quotes refer to. A long one is never revoked as a
+    /// whole, and a name without a number is no sure sign that it was.
+    fn taken_up(&self, at: usize) -> [Vec<String>; 2] {
         let words = self.quotes[at].shared.of_newer.iter().filter(|_| !self.quotes[at].is_long());
-        words.filter(|word| has_digit(word)).cloned().collect()
+        let (numbers, names) = words.cloned().partition(|word| has_digit(word));
+        [names, numbers]
     }
 
     /// The newer quotes that have one of these words of the quote at this position.
@@ -473,7 +502,10 @@ impl<'a> QuoteFit<'a> {
         let own = own_words(&quote.text);
         let rules = sentences(cut_bytes(&own, SEARCHED)).filter(|one| is_standing(one)).count();
         let listed = |part: &str| rank(part).or((rules >= RULES).then_some(DEMANDS));
-        let Some(text) = gist(&quote, listed, [short.min(room), long.min(room)]) else { return false };
+        let whole = Some(quoted(&quote.label, &quote.text));
+        let whole = whole.filter(|text| quote.opens && units(text) <= self.opening.min(room));
+        let gist = whole.or_else(|| gist(&quote, listed, [short.min(room), long.min(room)]));
+        let Some(text) = gist else { return false };
         self.for_rules -= units(&text).saturating_sub(short).min(self.for_rules);
         self.left = room - units(&text);
         note_sentences(&text, at, &mut self.said);
@@ -495,8 +527,10 @@ impl<'a> QuoteFit<'a> {
             let quote = without_doubles(&self.quotes[at], at, &self.said);
             let room = match own_only {
                 true => {
-                    let own = with_short_pastes(&quote.text, 0);
-                    units(&quoted(&quote.label, &own)).min(had + self.left * 2 / 3)
+                    let own = units(&quoted(&quote.label, &with_short_pastes(&quote.text, 0)));
+                    let room = had + self.left * 2 / 3;
+                    // A little more than that is shown whole.
+                    if own <= room + LEAST_GAP { own.min(had + self.left) } else { own.min(room) }
                 }
                 false => had + self.left,
             };
@@ -738,4 +772,23 @@ fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
     out.push_str(&fence.closing().unwrap_or_default());
     out.push_str(MARK);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_that_is_a_little_too_long_is_cut_between_sentences() {
+        let sentence = |n: usize| format!("Sentence number {n} of the prompt says what the page shows.");
+        let text: String = (0..8).map(|n| sentence(n) + " ").collect();
+        let quote = Quote { text: text.trim_end().to_owned(), ..Quote::default() };
+        let shown = shortened(&quote, quote.whole() - 60).unwrap();
+        let parts: Vec<&str> = shown.lines().map(|line| line.trim_start_matches("> ")).collect();
+        assert!(shown.starts_with("> Sentence number 0"), "{shown}");
+        assert!(shown.trim_end().ends_with(&sentence(7)), "{shown}");
+        for part in parts.iter().filter(|part| part.starts_with("Sentence")) {
+            assert!(part.ends_with('.'), "{shown}");
+        }
+    }
 }
