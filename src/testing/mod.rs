@@ -55,6 +55,7 @@ pub mod snapshot;
 pub mod stress;
 pub mod tape_player;
 pub mod tape_watch;
+pub mod terminal_input;
 pub mod test_pause;
 pub mod test_terminal;
 mod typed_ahead;

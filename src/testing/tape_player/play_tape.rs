@@ -411,7 +411,9 @@ impl<'a> TapePlayer<'a> {
         {
             return Ok(());
         }
-        self.session.let_answer(LAST_ANSWER)?;
+        if let Some((_, terminal)) = self.session.terminals.current() {
+            terminal.let_answer(LAST_ANSWER)?;
+        }
         if let Some((_, terminal)) = self.session.terminals.current()
             && let Some(end) = terminal.end()
             && end.code() != 0
