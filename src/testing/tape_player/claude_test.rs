@@ -94,6 +94,10 @@ impl ClaudeTest {
         let Some(running) = &self.running else { return Ok(()) };
         let failed = |what: &str, error: &std::io::Error| StepFailure::io(what, error);
         let (dir, home) = (workspace.dirs().dir(), workspace.dirs().home());
+        if !self.hopty.is_file() {
+            return Err(StepFailure::command("a tape with Claude needs `hopty` in PATH")
+                .hint("install it with `cargo install --path DIR`, where DIR is the checkout of hopty"));
+        }
         home::seed(&home, dir, KEY).map_err(|error| failed("cannot make Claude's home", &error))?;
         let mut settings = vec![
             dir.join(".claude/settings.json"),
