@@ -18,15 +18,15 @@ use crate::core::ids::SessionName;
 use crate::core::process_change::Signal;
 use crate::fs::session;
 use crate::standin::api::Api;
+use crate::standin::home;
 use crate::standin::script::Script;
 use crate::sys::process;
 use crate::sys::signals::{self, Signals};
 
 /// The size of the inner terminal when nobody watches, columns and rows.
 const UNSEEN: (u16, u16) = (100, 30);
-/// A model with a window of 200,000 tokens; the agent need not ask before it edits files, which is all that
-/// it does.
-const ARGS: [&str; 4] = ["--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits"];
+/// The agent need not ask before it edits files, which is all that it does.
+const ARGS: [&str; 4] = ["--model", home::USUAL_MODEL, "--permission-mode", "acceptEdits"];
 /// Signals that the demo acts on.
 const SIGNALS: [i32; 7] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGWINCH, libc::SIGTSTP, libc::SIGCONT];

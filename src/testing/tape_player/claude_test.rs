@@ -113,7 +113,7 @@ impl ClaudeTest {
         env.retain(|(name, _)| !workspace.sets(name));
         let mut argv = vec![program.into_os_string()];
         if !words.iter().any(|word| word.as_str() == "--model") {
-            argv.extend(["--model".into(), "claude-sonnet-4-5".into()]);
+            argv.extend(["--model".into(), home::USUAL_MODEL.into()]);
         }
         for plugin in &self.plugins {
             argv.extend(["--plugin-dir".into(), plugin.clone().into_os_string()]);
