@@ -60,6 +60,10 @@ pub mod test_pause;
 pub mod test_terminal;
 mod typed_ahead;
 
+pub use crate::screen::Attr;
+pub use look::ScreenArea;
+pub use outcome::ScreenCopy;
+
 pub use library::{
     TapesFailed, Terminal, TerminalBuilder, TestFailure, TestResult, check_tape_list, play_listed_tape,
     play_tapes, play_tapes_with,
