@@ -251,11 +251,30 @@ fn a_full_disk_ends_the_recording_and_not_the_session() {
     });
     let whole = std::fs::read(&cast).unwrap();
     let read = events(&cast).len();
+    let mut rest = std::fs::File::create(disk.join("rest")).unwrap();
+    while std::io::Write::write_all(&mut rest, &[0]).is_ok() {}
+    drop(rest);
+    let refused = world.hopty(&["record", "r", "-o", disk.join("b.cast").to_str().unwrap()]);
+    let left = disk.join("b.cast").exists();
     let stopped = Command::new("umount").arg(&disk).status().unwrap();
+    assert!(!refused.status.success() && !left, "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("No space left"), "{refused:?}");
     assert!(stopped.success() && why.contains("No space left"));
     assert!(read > 0 && whole.ends_with(b"\n"));
     assert!(world.ask(&["screen", "r"]).contains("all"));
     world.ask(&["stop", "r", "--kill"]);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_recording_that_cannot_take_the_last_output_says_so() {
+    let world = World::plain();
+    let program = ["sh", "-c", "seq 1 20000; exit 5"];
+    let args = [&["record", "-o", "a.cast", "--max-size", "64K", "--"], program.as_slice()].concat();
+    let mut term = Term::start(&hopty(), &args, &world.env, &world.project, (80, 25));
+    assert_eq!(term.wait_exit(), 5);
+    let all = String::from_utf8_lossy(&term.bytes()).into_owned();
+    assert!(all.contains("has stopped: it has reached its limit of 65536 bytes."), "{all}");
     world.assert_nothing_left();
 }
 

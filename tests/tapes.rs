@@ -129,6 +129,19 @@ fn a_failure_shows_what_is_wrong_and_keeps_evidence() {
 }
 
 #[test]
+fn a_request_that_lacks_a_text_is_shown() {
+    let dir = with_tape(
+        "Set ExpectTimeout 500ms\nModel text \"Hello.\"\nClaude+StandIn\nExpect@20s \"❯\"\n\
+         Type \"clean the build\"\nEnter\nExpect@20s \"Hello.\"\nExpect+Request 1 /clean the built/\n",
+    );
+    let text = said(&hopty_test(dir.path(), &[]));
+    assert!(text.contains("is not in request 1") && text.contains("clean the build"), "{text}");
+    assert!(text.contains("requests.txt"), "{text}");
+    let kept = std::fs::read_to_string(dir.path().join("target/hopty/one/requests.txt")).unwrap();
+    assert!(kept.starts_with("── request 1 ──\n") && kept.contains("clean the build"), "{kept}");
+}
+
+#[test]
 fn a_failure_removes_and_writes_no_files_but_its_own() {
     let dir = with_tape("Set ExpectTimeout 200ms\nStart sh -c \"read x\"\nExpect \"gone\"\n");
     let (thesis, below) = (dir.path().join("thesis"), dir.path().join("target/hopty"));

@@ -19,6 +19,7 @@ use crate::core::ids::SessionName;
 use crate::core::process_change::Signal;
 use crate::fs::session;
 use crate::standin::api::Api;
+use crate::standin::home;
 use crate::standin::script::Script;
 use crate::sys::process;
 use crate::sys::signals::{self, Signals};
@@ -26,9 +27,8 @@ use crate::testing::test_terminal::{PumpEnd, TestTerminal};
 
 /// The size of the inner terminal when nobody watches, columns and rows.
 const UNSEEN: (u16, u16) = (100, 30);
-/// A model with a window of 200,000 tokens; the agent need not ask before it edits files, which is all that
-/// it does.
-const ARGS: [&str; 4] = ["--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits"];
+/// The agent need not ask before it edits files, which is all that it does.
+const ARGS: [&str; 4] = ["--model", home::USUAL_MODEL, "--permission-mode", "acceptEdits"];
 /// How long the session may take to end before remaining processes are killed.
 const ORDERLY: Duration = Duration::from_secs(5);
 /// How long after a `hopty stop` the next one is tried.

@@ -7,12 +7,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use memchr::memrchr;
+use nix::errno::Errno;
+use nix::fcntl::{FallocateFlags, fallocate};
 use thiserror::Error;
 
 use crate::core::cast::reader::CAST_LINE_MAX;
 use crate::core::cast::{CastError, CastHeader, CastReader};
 use crate::core::io_words::io_words;
 use crate::sys::safe_file::{self, FileRule, SafeFileError, WriteMode};
+
+/// The space that a recording needs at least, in bytes.
+const HEADER_SPACE: i64 = 4096;
 
 /// What to do if the file exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +48,9 @@ pub enum CastFileError {
     /// It cannot be continued in another version of the format.
     #[error("{} has asciicast version {version}, and hopty appends only to version 3", path.display())]
     Version { path: PathBuf, version: u8 },
+    /// Its disk is full.
+    #[error("cannot write {}: {}", .0.display(), io_words(.1))]
+    NoSpace(PathBuf, io::Error),
     /// hopty may not write it.
     #[error(transparent)]
     Unsafe(#[from] SafeFileError),
@@ -55,6 +63,7 @@ impl CastFileError {
             CastFileError::Exists(_) => {
                 "use --append to continue it, --overwrite to replace it, or another file".to_owned()
             }
+            CastFileError::NoSpace(..) => "free some space, or name a file on another disk".to_owned(),
             CastFileError::InUse(_) => "stop that recording, or use another file".to_owned(),
             CastFileError::NoRecording { .. } | CastFileError::Version { .. } => {
                 "use --overwrite to replace it, or another file".to_owned()
@@ -87,8 +96,8 @@ impl CastFile {
     /// Opens a file for a recording; a new one is readable only by this user.
     ///
     /// # Errors
-    /// When it exists and may not be changed, another recording writes to it, or it is not a file of this
-    /// user.
+    /// When it exists and may not be changed, another recording writes to it, it is not a file of this user,
+    /// or its disk is full.
     pub fn open(path: &Path, opening: CastOpening, max_bytes: u64) -> Result<Self, CastFileError> {
         let io = |doing| {
             move |source| CastFileError::from(SafeFileError::Io { doing, path: path.to_owned(), source })
@@ -119,7 +128,23 @@ impl CastFile {
             }
             CastOpening::Append => file.mend(path)?,
         }
+        if let Err(error) = file.reserve() {
+            if opening == CastOpening::New {
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(CastFileError::NoSpace(path.to_owned(), error));
+        }
         Ok(file)
+    }
+
+    /// Reserves space for the header, so that a full disk is told at once.
+    fn reserve(&self) -> io::Result<()> {
+        let start = i64::try_from(self.bytes).unwrap_or(i64::MAX - HEADER_SPACE);
+        match fallocate(&self.file, FallocateFlags::FALLOC_FL_KEEP_SIZE, start, HEADER_SPACE) {
+            Err(error @ (Errno::ENOSPC | Errno::EDQUOT)) => Err(error.into()),
+            // Some file systems cannot reserve; the first write tells whether there is space.
+            _ => Ok(()),
+        }
     }
 
     /// Whether it has no lines yet and needs a header.

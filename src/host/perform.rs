@@ -252,6 +252,9 @@ impl Host {
         self.keyboard
             .keep_unsent(self.session.private.is_none().then(|| self.session.claim.dir.join("unsent.txt")));
         self.cast.exit(exit.code());
+        // A recording that fails with its last bytes is told while the clients are there.
+        self.cast.wait(LAST_WRITES);
+        self.recording_ended();
         if let Some(bytes) = self.child.end_pastes() {
             self.show(bytes);
         }

@@ -10,6 +10,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+/// The model of the demo and of tapes that name none. It has a window of 200,000 tokens, and Claude Code has
+/// no date of retirement for it, which would change the screen.
+pub const USUAL_MODEL: &str = "claude-haiku-4-5";
+
 /// Writes `home/.claude.json` and `home/.claude/settings.json` so that Claude starts in `project` without a
 /// question.
 ///
@@ -91,6 +95,12 @@ fn write_object(path: &Path, map: Map<String, Value>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_usual_model_has_the_window_that_the_demo_fills_and_no_date_of_retirement() {
+        assert_eq!(crate::core::context_level::window_of_model(USUAL_MODEL), Some(200_000));
+        assert!(!["claude-sonnet-4-5", "claude-opus-4-5"].contains(&USUAL_MODEL));
+    }
 
     #[test]
     fn a_second_project_is_added_to_the_first() {

@@ -390,12 +390,10 @@ impl LookSubject<'_> {
             ScreenArea::Title | ScreenArea::Clipboard => return None,
             area => area,
         };
-        // Any row contains half of the characters of a short text.
-        let least = if wanted.chars().count() < 6 { 0.6 } else { 0.4 };
         let best = self
             .rows(area)
             .map(|(number, row)| (likeness(row.text(), &wanted), number, row))
-            .filter(|(likeness, ..)| *likeness >= least)
+            .filter(|(likeness, ..)| *likeness >= least_likeness(&wanted))
             .max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)))?;
         let (_, row, text) = best;
         let cols = text.cols(0..text.text().len());
@@ -420,6 +418,19 @@ pub struct NearestRow {
     pub place: ScreenPlace,
     /// Its text, cut to 120 characters.
     pub text: String,
+}
+
+/// The line of a text that is most similar to the pattern, cut to 120 characters.
+pub(super) fn nearest_line(pattern: &TextPattern, text: &str) -> Option<String> {
+    let wanted = pattern.literal();
+    let lines = text.lines().map(|line| (likeness(line, &wanted), line));
+    let similar = lines.filter(|(likeness, _)| *likeness >= least_likeness(&wanted));
+    similar.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, line)| short(line))
+}
+
+/// How similar a row must be: any row contains half of the characters of a short text.
+fn least_likeness(wanted: &str) -> f64 {
+    if wanted.chars().count() < 6 { 0.6 } else { 0.4 }
 }
 
 /// How similar a part of `row` is to `wanted`: 1 = equal, 0 = not at all.
@@ -547,6 +558,14 @@ mod tests {
         let mut screen = Screen::with_history(20, 6, 50);
         screen.feed(text.replace('\n', "\r\n").as_bytes());
         screen
+    }
+
+    #[test]
+    fn the_nearest_line_of_a_text_is_the_most_similar_one() {
+        let lines = "one\nrm -rf is not allowed here\nthree";
+        let nearest = |pattern: &str| nearest_line(&text(pattern), lines);
+        assert_eq!(nearest("rm -rf is not allow"), Some("rm -rf is not allowed here".to_owned()));
+        assert_eq!(nearest("banana split"), None);
     }
 
     fn text(text: &str) -> TextPattern {

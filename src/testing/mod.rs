@@ -55,9 +55,14 @@ pub mod snapshot;
 pub mod stress;
 pub mod tape_player;
 pub mod tape_watch;
+pub mod terminal_input;
 pub mod test_pause;
 pub mod test_terminal;
 mod typeahead_echo;
+
+pub use crate::screen::Attr;
+pub use look::ScreenArea;
+pub use outcome::ScreenCopy;
 
 pub use library::{
     TapesFailed, Terminal, TerminalBuilder, TestFailure, TestResult, check_tape_list, play_listed_tape,

@@ -21,6 +21,7 @@ use thiserror::Error;
 use super::fresh_text_watch::{FrameEnd, FreshTextWatch, TestMark};
 use super::look::{FoundPlace, Look};
 use super::processes::{LeftProcess, ProcessLook, TestProcesses};
+use super::terminal_input::LastInput;
 use crate::core::io_words::io_words;
 use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::terminal::{Modes, Size};
@@ -193,6 +194,7 @@ pub struct TestTerminal {
     started: Instant,
     /// The program reads its input, or was waited for in vain.
     pub(super) has_first_read: bool,
+    pub(super) last_input: LastInput,
     /// When the last mark was taken.
     marked: Instant,
     /// When the last output arrived.
@@ -266,6 +268,7 @@ impl TestTerminal {
             input: OutBuf::default(),
             started: now,
             has_first_read: false,
+            last_input: LastInput::default(),
             marked: now,
             last_output: now,
             tap: None,

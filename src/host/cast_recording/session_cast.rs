@@ -396,6 +396,13 @@ impl SessionCast {
         }
     }
 
+    /// Waits up to `limit` for the last bytes of a recording that ends.
+    pub fn wait(&self, limit: Duration) {
+        if let Some(recording) = &self.current {
+            recording.wait(limit);
+        }
+    }
+
     /// Ends the recording and waits up to `limit` for its last bytes.
     pub fn finish(&mut self, limit: Duration) {
         if let Some(recording) = self.current.take() {

@@ -181,7 +181,8 @@ impl Host {
     }
 
     fn recording_failed(&mut self, what: String) {
-        self.notice(DecisionKind::Degraded, &format!("{what}. The session continues."));
+        let then = if self.exit.is_none() { " The session continues." } else { "" };
+        self.notice(DecisionKind::Degraded, &format!("{what}.{then}"));
         self.events.push_back(Event::Limited { what });
     }
 }

@@ -1,5 +1,6 @@
 //! [`Terminal`]: a program in a terminal of its own, for one test in Rust.
 
+use std::io;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -121,72 +122,80 @@ impl Terminal {
         self.waited("settle", settled, Location::caller())
     }
 
-    /// Types a text and waits until the program shows it. A line feed is Enter.
+    /// Types a text and waits until the program shows it. A line feed is Enter, an input of its own: what was
+    /// typed before it is no answer.
     ///
     /// # Errors
     /// When the terminal is gone, or the program has ended.
     #[track_caller]
     pub fn type_text(&mut self, text: &str) -> TestResult<&mut Self> {
-        let words = format!("type_text {text:?}");
-        self.keys.extend(text.chars().map(|c| if c == ' ' { "Space".to_owned() } else { c.to_string() }));
-        // It fails only when a test is stopped, which happens only to tapes.
-        let _ = self.terminal.first_read(ECHO_LIMIT);
-        self.send(&words, text.replace('\n', "\r").as_bytes(), Location::caller())?;
-        match self.terminal.typed(text, &self.mark, ECHO_LIMIT) {
-            // A program that ends has read it.
-            Err(failure) if !matches!(failure.end, WaitEnd::Ended(_)) => {
-                Err(self.wait_failure(&words, *failure, Location::caller()))
+        let (words, at) = (format!("type_text {text:?}"), Location::caller());
+        self.keys.extend(text.chars().map(|c| match c {
+            ' ' => "Space".to_owned(),
+            '\n' => "Enter".to_owned(),
+            c => c.to_string(),
+        }));
+        for (number, line) in text.split('\n').enumerate() {
+            if number > 0 {
+                self.send(&words, at, |terminal| {
+                    terminal.note_unanswered(None);
+                    terminal.send(b"\r")
+                })?;
             }
-            _ => Ok(self),
+            if number == 0 || !line.is_empty() {
+                self.send(&words, at, |terminal| terminal.type_at_once(line))?;
+                self.wait_for_echo(&words, line, at)?;
+            }
         }
+        Ok(self)
     }
 
     /// Presses a key: `enter`, `ctrl-s`, `shift-tab`, `f5`, `alt-left`. The bytes depend on the modes that
     /// the program has set.
     ///
     /// # Errors
-    /// When there is no such key, or these modes have no bytes for it.
+    /// When there is no such key, these modes have no bytes for it, or the program has ended.
     #[track_caller]
     pub fn key(&mut self, key: &str) -> TestResult<&mut Self> {
-        let words = format!("key {key:?}");
-        let chord = key.parse::<KeyChord>();
-        let bytes = chord.map_err(|_| format!("there is no key {key:?}")).and_then(|chord| {
-            input::key_press(self.terminal.screen(), chord).map_err(|refusal| refusal.to_string())
-        });
-        match bytes {
-            Err(message) => Err(self.failure(FailureKind::Command, &words, message, Location::caller())),
-            Ok(bytes) => {
-                self.keys.push(key.to_owned());
-                self.send(&words, &bytes, Location::caller())
-            }
+        let (words, at) = (format!("key {key:?}"), Location::caller());
+        let Ok(chord) = key.parse::<KeyChord>() else {
+            return Err(self.failure(FailureKind::Command, &words, format!("there is no key {key:?}"), at));
+        };
+        self.keys.push(chord.to_string());
+        let press = |terminal: &mut TestTerminal| {
+            let bytes = input::key_press(terminal.screen(), chord).map_err(io::Error::other)?;
+            terminal.note_unanswered(Some(chord));
+            terminal.send(&bytes)
+        };
+        let first = input::key_press(self.terminal.screen(), chord);
+        match first.is_ok_and(|bytes| self.terminal.makes_signal(&bytes)) {
+            true => self.input(&words, at, press),
+            false => self.send(&words, at, press),
         }
     }
 
-    /// Pastes a text, bracketed if the program has enabled that.
+    /// Pastes a text, bracketed if the program has enabled that, and waits until the program shows it.
     ///
     /// # Errors
-    /// When the terminal is gone.
+    /// When the terminal is gone, or the program has ended.
     #[track_caller]
     pub fn paste(&mut self, text: &str) -> TestResult<&mut Self> {
-        let _ = self.terminal.first_read(ECHO_LIMIT);
-        let bytes = input::paste(self.terminal.screen(), text);
+        let at = Location::caller();
         self.keys.push(format!("(paste {text:?})"));
-        self.send("paste", &bytes, Location::caller())
+        self.send("paste", at, |terminal| {
+            let bytes = input::paste(terminal.screen(), text);
+            terminal.send(&bytes)
+        })?;
+        self.wait_for_echo("paste", text, at)
     }
 
     /// Changes the size of the terminal.
     ///
     /// # Errors
-    /// When the terminal is gone.
+    /// When the terminal is gone, or the program has ended.
     #[track_caller]
     pub fn resize(&mut self, cols: u16, rows: u16) -> TestResult<&mut Self> {
-        self.mark = self.terminal.take_mark(Location::caller().line());
-        match self.terminal.resize(cols, rows) {
-            Ok(()) => Ok(self),
-            Err(error) => {
-                Err(self.failure(FailureKind::Command, "resize", error.to_string(), Location::caller()))
-            }
-        }
+        self.input("resize", Location::caller(), |terminal| terminal.resize(cols, rows))
     }
 
     /// The style of the first match of this text, for checks, after the program has answered the last input.
@@ -246,11 +255,43 @@ impl Terminal {
         }
     }
 
-    fn send(&mut self, words: &str, bytes: &[u8], at: &Location<'_>) -> TestResult<&mut Self> {
+    /// Sends bytes, once the program reads its terminal.
+    fn send(
+        &mut self,
+        words: &str,
+        at: &Location<'_>,
+        send: impl FnOnce(&mut TestTerminal) -> io::Result<()>,
+    ) -> TestResult<&mut Self> {
+        self.terminal.first_read(ECHO_LIMIT).map_err(|failure| self.wait_failure(words, *failure, at))?;
+        self.input(words, at, send)
+    }
+
+    /// Gives the program an input: changes from here on are new.
+    fn input(
+        &mut self,
+        words: &str,
+        at: &Location<'_>,
+        give: impl FnOnce(&mut TestTerminal) -> io::Result<()>,
+    ) -> TestResult<&mut Self> {
+        self.terminal.await_turn().map_err(|failure| self.wait_failure(words, *failure, at))?;
         self.mark = self.terminal.take_mark(at.line());
-        match self.terminal.send(bytes) {
+        if let Some(end) = self.terminal.end() {
+            let message = format!("the program ended ({}) before this step", end_words(end));
+            return Err(self.failure(FailureKind::ProgramEnd, words, message, at));
+        }
+        match give(&mut self.terminal) {
             Ok(()) => Ok(self),
             Err(error) => Err(self.failure(FailureKind::Command, words, error.to_string(), at)),
+        }
+    }
+
+    /// Waits until the program shows a text. A program that ends instead has read it.
+    fn wait_for_echo(&mut self, words: &str, text: &str, at: &Location<'_>) -> TestResult<&mut Self> {
+        match self.terminal.typed(text, &self.mark, ECHO_LIMIT) {
+            Err(failure) if !matches!(failure.end, WaitEnd::Ended(_)) => {
+                Err(self.wait_failure(words, *failure, at))
+            }
+            _ => Ok(self),
         }
     }
 

@@ -41,7 +41,7 @@ fn a_failure_shows_the_screen_and_keeps_it() {
         "expect \"ready\"",
         "screen now 40x8",
         "│four",
-        "keys since the start: g o enter",
+        "keys since the start: g o Enter",
     ] {
         assert!(text.contains(part), "{part:?} in {text}");
     }
@@ -72,6 +72,49 @@ fn the_evidence_of_a_failure_lacks_what_the_test_redacts() {
     let redacted = kept(program().redact(Regex::new(r"id=\d+").unwrap(), "id=[ID]"));
     assert_eq!(redacted.len(), 3);
     assert!(redacted.iter().all(|text| !text.contains("4711") && text.contains("open")), "{redacted:?}");
+}
+
+/// Removes the evidence of a failure.
+fn forget(failure: &TestFailure) {
+    let _ = fs::remove_dir_all(failure.details().evidence[0].path.parent().unwrap());
+}
+
+#[test]
+fn what_was_typed_or_pasted_is_old_after_enter() {
+    let mut t = Terminal::new("bash").args(["--noprofile", "--norc"]).env("PS1", "> ").start().unwrap();
+    t.expect(">").unwrap();
+    t.type_text("echo on{e,ly}; true READY\n").unwrap().expect("one only").unwrap();
+    t.limit = Duration::from_millis(300);
+    let failure = t.expect("READY").map(drop).unwrap_err();
+    assert!(failure.to_string().contains("keys since the start: e c h o Space"), "{failure}");
+    assert!(failure.to_string().contains("R E A D Y Enter"), "{failure}");
+    t.paste("true STEADY").unwrap().key("enter").unwrap();
+    let failure = t.expect("STEADY").map(drop).unwrap_err();
+    forget(&failure);
+}
+
+#[test]
+fn a_key_is_sent_when_the_program_has_answered_the_one_before() {
+    let script = "stty -icanon -echo; echo ready
+                  while :; do key=$(dd bs=64 count=1 2>/dev/null); echo \"<${key#?}>\"; done";
+    let mut t = shell(script).start().unwrap();
+    t.expect("ready").unwrap();
+    t.key("down").unwrap().key("up").unwrap().key("left").unwrap().expect("<[D>").unwrap();
+    assert_eq!(t.screen().text_rows()[..4], ["ready", "<[B>", "<[A>", "<[D>"]);
+    t.limit = Duration::from_millis(300);
+    t.key("down").unwrap().key("up").unwrap();
+    let failure = t.expect("<[B>").map(drop).unwrap_err();
+    forget(&failure);
+}
+
+#[test]
+fn an_input_after_the_end_of_the_program_fails() {
+    let mut t = shell("exit 3").start().unwrap();
+    t.exit(3).unwrap();
+    for failure in [t.key("enter").map(drop), t.type_text("a").map(drop)].map(Result::unwrap_err) {
+        assert!(failure.to_string().contains("the program ended (exit 3) before this step"), "{failure}");
+        forget(&failure);
+    }
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! Tapes in `cargo test`.
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt;
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use crate::claude::find_claude::{self, FileId, Search};
 use crate::core::tape::TapeSpeed;
 use crate::testing::discovery::{self, TapeFile};
+use crate::testing::outcome::{TapeVerdict, TestSummary};
 use crate::testing::report::{ConsoleReport, ReportOptions, TestReport};
 use crate::testing::runner::{self, LoadedTape, RunPlanOptions};
 use crate::testing::snapshot::SnapshotMode;
@@ -41,8 +45,11 @@ impl std::error::Error for TapesFailed {}
 /// hopty::testing::play_tapes([dir.path()]).unwrap();
 /// ```
 ///
+/// A tape is skipped, which standard error tells, where a program that it requires or Claude is not installed.
+///
 /// # Errors
-/// When one fails, is flaky or does not parse, when there is none, and when they cannot be read.
+/// When one fails, is flaky or does not parse, when there is none, and when they cannot be read. Where `CI` is
+/// set, also when one is skipped.
 pub fn play_tapes(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<(), TapesFailed> {
     play_tapes_with(paths, &[])
 }
@@ -79,12 +86,10 @@ fn play_files(files: &[TapeFile], root: &Path, variables: &[&str]) -> Result<(),
             pause: PauseRule::Never,
             again: variables.iter().flat_map(|name| ["--env".to_owned(), (*name).to_owned()]).collect(),
             env: variables.iter().map(|name| (*name).to_owned()).collect(),
-            evidence: env::var_os("CARGO_TARGET_DIR")
-                .map_or_else(|| root.join("target"), PathBuf::from)
-                .join("hopty"),
-            hopty: PathBuf::from("hopty"),
-            claude: None,
-            snapshots: SnapshotUse::Compare(if env::var_os("CI").is_some() {
+            evidence: target_dir(root).join("hopty"),
+            hopty: hopty_program(),
+            claude: claude_program(|name| env::var_os(name)),
+            snapshots: SnapshotUse::Compare(if is_ci() {
                 SnapshotMode::CompareOnly
             } else {
                 SnapshotMode::Propose
@@ -101,19 +106,60 @@ fn play_files(files: &[TapeFile], root: &Path, variables: &[&str]) -> Result<(),
     };
     let mut text = Vec::new();
     let mut report = ConsoleReport::new(&mut text, &ReportOptions::default());
-    let failed = |error: std::io::Error| TapesFailed(format!("cannot play the tapes: {error}"));
+    let failed = |error: io::Error| TapesFailed(format!("cannot play the tapes: {error}"));
     report.begin(tapes.len()).map_err(failed)?;
     // Writing to memory does not fail.
     let summary = runner::run(&tapes, &options, |outcome| {
         let _ = report.finished(outcome);
+        if let TapeVerdict::Skipped(reason) = &outcome.verdict {
+            // The test harness hides what `eprintln!` prints.
+            let _ = writeln!(io::stderr(), "skipped: {}: {reason}", outcome.tape);
+        }
         ControlFlow::Continue(())
     })
     .map_err(failed)?;
     report.end(&summary).map_err(failed)?;
+    result(&summary, String::from_utf8_lossy(&text).into_owned(), is_ci())
+}
+
+/// Whether the tapes passed. In continuous integration a skipped one has not: it would be for ever.
+fn result(summary: &TestSummary, report: String, is_ci: bool) -> Result<(), TapesFailed> {
     match summary.exit_code() {
+        0 if is_ci && summary.skipped > 0 => Err(TapesFailed(format!(
+            "{report}hint: where `CI` is set, a skipped tape fails its test: install what it needs"
+        ))),
         0 => Ok(()),
-        _ => Err(TapesFailed(String::from_utf8_lossy(&text).into_owned())),
+        _ => Err(TapesFailed(report)),
     }
+}
+
+fn is_ci() -> bool {
+    env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
+}
+
+/// The real Claude: what `HOPTY_TEST_CLAUDE` or `HOPTY_PROGRAM_CLAUDE` names, or `claude` in `PATH`.
+fn claude_program(var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let configured = var("HOPTY_TEST_CLAUDE").or_else(|| var("HOPTY_PROGRAM_CLAUDE")).map(PathBuf::from);
+    let (home, path) = (var("HOME").map(PathBuf::from), var("PATH"));
+    let own = FileId::of(&hopty_program()).ok();
+    let search =
+        Search { configured: configured.as_deref(), home: home.as_deref(), path: path.as_deref(), own };
+    find_claude::find(&search).ok()
+}
+
+/// The `hopty` in `PATH`, or its name if there is none.
+fn hopty_program() -> PathBuf {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut programs = env::split_paths(&path).map(|dir| dir.join("hopty"));
+    programs.find(|program| program.is_file()).unwrap_or_else(|| "hopty".into())
+}
+
+/// Cargo's directory for what it makes, in which this test program is; otherwise `target` below `root`.
+pub(super) fn target_dir(root: &Path) -> PathBuf {
+    let program = env::current_exe().unwrap_or_default();
+    let target = program.ancestors().find(|dir| dir.join("CACHEDIR.TAG").is_file()).map(Path::to_owned);
+    let target = target.or_else(|| env::var_os("CARGO_TARGET_DIR").map(PathBuf::from));
+    target.unwrap_or_else(|| root.join("target"))
 }
 
 /// One `#[test]` for each tape of a directory, and `every_tape_is_listed`, which fails when a file is not
@@ -148,7 +194,8 @@ macro_rules! tapes {
 /// Plays the tape that [`tapes!`](crate::tapes) lists under this name.
 ///
 /// # Errors
-/// When it fails, is flaky or does not parse, and when the directory has none or two of this name.
+/// When it fails, is flaky or does not parse, when it is skipped where `CI` is set, and when the directory has
+/// none or two of this name.
 pub fn play_listed_tape(dir: &str, name: &str) -> Result<(), TapesFailed> {
     let name = name.trim_start_matches("r#");
     let (mut files, names) = tapes_of(dir)?;
@@ -203,6 +250,39 @@ fn tapes_of(dir: &str) -> Result<(Vec<TapeFile>, Vec<String>), TapesFailed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_skipped_tape_fails_in_continuous_integration() {
+        let summary = TestSummary { passed: 1, skipped: 1, ..TestSummary::default() };
+        result(&summary, String::new(), false).unwrap();
+        let error = result(&summary, "skip a.tape\n".to_owned(), true).unwrap_err().to_string();
+        assert!(error.starts_with("skip a.tape\nhint: "), "{error}");
+        result(&TestSummary { passed: 1, ..TestSummary::default() }, String::new(), true).unwrap();
+    }
+
+    #[test]
+    fn claude_is_found_as_hopty_test_finds_it() {
+        let of = |vars: &[(&str, &str)]| {
+            let vars: Vec<(String, OsString)> =
+                vars.iter().map(|(name, value)| ((*name).to_owned(), OsString::from(*value))).collect();
+            claude_program(move |name| {
+                vars.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+            })
+        };
+        assert_eq!(of(&[("HOPTY_PROGRAM_CLAUDE", "/bin/sh")]), Some(PathBuf::from("/bin/sh")));
+        let both = [("HOPTY_TEST_CLAUDE", "/bin/cat"), ("HOPTY_PROGRAM_CLAUDE", "/bin/sh")];
+        assert_eq!(of(&both), Some(PathBuf::from("/bin/cat")));
+        assert_eq!(of(&[("HOPTY_PROGRAM_CLAUDE", "/no/such/claude")]), None);
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::copy("/bin/true", dir.path().join("claude")).unwrap();
+        assert_eq!(of(&[("PATH", dir.path().to_str().unwrap())]), Some(dir.path().join("claude")));
+    }
+
+    #[test]
+    fn evidence_is_in_cargos_directory() {
+        let target = target_dir(Path::new("/member"));
+        assert!(env::current_exe().unwrap().starts_with(&target), "{}", target.display());
+    }
 
     #[test]
     fn a_list_of_tapes_is_held_against_the_directory() {

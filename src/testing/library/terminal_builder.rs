@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
+use super::tape_suite::target_dir;
 use super::{Terminal, TestFailure, TestResult};
 use crate::core::cast::{CastEvent, CastEventKind, CastHeader};
 use crate::screen::PictureLines;
@@ -138,7 +139,7 @@ impl TerminalBuilder {
             dirs,
             mark,
             limit: self.limit,
-            name: test_name(thread::current().name(), at),
+            name: test_name(&std::env::current_exe().unwrap_or_default(), thread::current().name(), at),
             command,
             size: self.size,
             root: std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("."), PathBuf::from),
@@ -179,15 +180,19 @@ fn write_below(dir: &Path, path: &Path, content: &[u8]) -> Result<(), String> {
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// The name of the test function as part of a file's name. The harness names its threads; otherwise the
-/// location in the source is used.
-fn test_name(thread: Option<&str>, at: &Location<'_>) -> String {
+/// The names of the test program and the test function as part of a file's name: functions of the same name
+/// may be in several test programs. The harness names its threads; otherwise the location in the source is
+/// used.
+fn test_name(program: &Path, thread: Option<&str>, at: &Location<'_>) -> String {
+    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = match thread.filter(|name| *name != "main") {
-        Some(name) => name.replace("::", "-"),
-        None => {
-            let file = Path::new(at.file()).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            format!("{file}-{}", at.line())
+        Some(name) => {
+            let program = stem(program);
+            // Cargo adds a hash.
+            let program = program.rsplit_once('-').map_or(program.as_str(), |(program, _)| program);
+            format!("{program}-{}", name.replace("::", "-"))
         }
+        None => format!("{}-{}", stem(Path::new(at.file())), at.line()),
     };
     name.chars().map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }).collect()
 }
@@ -195,9 +200,7 @@ fn test_name(thread: Option<&str>, at: &Location<'_>) -> String {
 impl Terminal {
     /// Writes screen and recording to `target/hopty/TEST`. A failure to write is ignored.
     pub(super) fn keep_evidence(&mut self) -> Vec<EvidenceFile> {
-        let target =
-            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.root.join("target"), PathBuf::from);
-        let dir = target.join("hopty").join(&self.name);
+        let dir = target_dir(&self.root).join("hopty").join(&self.name);
         if make_evidence_dir(&dir).is_err() {
             return Vec::new();
         }
@@ -239,11 +242,13 @@ mod builder_tests {
     use super::*;
 
     #[test]
-    fn a_test_is_named_after_its_function() {
+    fn a_test_is_named_after_its_program_and_function() {
         let at = Location::caller();
-        assert_eq!(test_name(Some("ui::save"), at), "ui-save");
-        assert_eq!(test_name(Some("a/../b c"), at), "a----b-c");
-        assert!(test_name(Some("main"), at).starts_with("terminal_builder-"));
+        let name =
+            |thread| test_name(Path::new("/target/debug/deps/editor_tests-0123abcd"), Some(thread), at);
+        assert_eq!(name("ui::save"), "editor_tests-ui-save");
+        assert_eq!(name("a/../b c"), "editor_tests-a----b-c");
+        assert!(name("main").starts_with("terminal_builder-"));
     }
 
     #[test]

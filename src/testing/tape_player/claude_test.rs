@@ -7,8 +7,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::step_failure::{StepFailure, StepResult};
 use super::test_files::copy_tree;
 use super::test_session::TestSession;
@@ -23,10 +21,11 @@ use crate::core::tape::{
 use crate::standin::AGENT_ARG;
 use crate::standin::api::Api;
 use crate::standin::home;
+use crate::standin::request::ApiRequest;
 use crate::standin::script::{ReplyUsage, Script, ScriptedReply};
 use crate::testing::hook_probe::{HookCall, HookProbe, STATUS_LINE};
 use crate::testing::isolation::TestDirs;
-use crate::testing::look::TextPattern;
+use crate::testing::look::{TextPattern, nearest_line};
 use crate::testing::outcome::FailureKind;
 
 /// A fake key.
@@ -52,6 +51,17 @@ struct RunningModel {
     probe: HookProbe,
     /// How many requests had no answer.
     unanswered: Arc<Mutex<usize>>,
+}
+
+impl RunningModel {
+    /// All texts of each request, one part per line.
+    fn request_texts(&self) -> Vec<String> {
+        let text = |request: &ApiRequest| {
+            let parts: Vec<String> = request.texts().into_iter().map(|(_, text)| text).collect();
+            parts.join("\n")
+        };
+        self.api.main_requests().iter().map(|request| text(request)).collect()
+    }
 }
 
 impl ClaudeTest {
@@ -84,6 +94,10 @@ impl ClaudeTest {
 
     /// Carries out `Claude` and `Claude+StandIn`.
     pub fn start(&mut self, session: &mut TestSession, words: &[TapeText], is_stand_in: bool) -> StepResult {
+        if !self.hopty.is_file() {
+            return Err(StepFailure::command("a tape with Claude needs `hopty` in PATH")
+                .hint("install it with `cargo install --path DIR`, where DIR is the checkout of hopty"));
+        }
         let workspace = &session.workspace;
         let program = match &self.program {
             _ if is_stand_in => self.stand_in(workspace.dirs())?,
@@ -109,7 +123,7 @@ impl ClaudeTest {
         env.retain(|(name, _)| !workspace.sets(name));
         let mut argv = vec![program.into_os_string()];
         if !words.iter().any(|word| word.as_str() == "--model") {
-            argv.extend(["--model".into(), "claude-sonnet-4-5".into()]);
+            argv.extend(["--model".into(), home::USUAL_MODEL.into()]);
         }
         for plugin in &self.plugins {
             argv.extend(["--plugin-dir".into(), plugin.clone().into_os_string()]);
@@ -196,9 +210,8 @@ impl ClaudeTest {
     ) -> StepResult {
         let wanted = session.workspace.pattern(pattern, true)?;
         let (running, limit) = (self.running_model()?, session.clock.check_limit(limit));
-        wait_beside(session, limit, |_| {
-            let requests = running.api.main_requests();
-            let texts: Vec<String> = requests.iter().map(|request| request_text(request)).collect();
+        let found = wait_beside(session, limit, |_| {
+            let texts = running.request_texts();
             let is_in = |text: &String| matches_text(&wanted, text);
             let holds = match number {
                 Some(number) => {
@@ -218,7 +231,22 @@ impl ClaudeTest {
                 Some(number) => format!("{wanted} is not in request {number}"),
                 None => format!("{wanted} is in none of {count} requests"),
             })
+        });
+        found.map_err(|mut failure| {
+            let texts = running.request_texts();
+            let at = number.and_then(|number| usize::try_from(number).ok()).unwrap_or(texts.len());
+            let text = texts.get(at.saturating_sub(1));
+            if let Some(line) = text.and_then(|text| nearest_line(&wanted, text)) {
+                failure.message = format!("{}; nearest: {line:?}", failure.message);
+            }
+            failure
         })
+    }
+
+    /// What the model received so far, for the evidence of a failure; empty without requests.
+    pub fn requests(&self) -> String {
+        let texts = self.running.as_ref().map(RunningModel::request_texts).unwrap_or_default();
+        (1..).zip(texts).map(|(number, text)| format!("── request {number} ──\n{text}\n")).collect()
     }
 
     pub fn expect_hook(&self, session: &mut TestSession, hook: &HookCommand) -> StepResult {
@@ -391,12 +419,6 @@ fn matches_text(pattern: &TextPattern, text: &str) -> bool {
     }
 }
 
-/// All texts of a request, one part per line.
-fn request_text(request: &crate::standin::request::ApiRequest) -> String {
-    let parts: Vec<String> = request.texts().into_iter().map(|(_, text)| text).collect();
-    parts.join("\n")
-}
-
 /// Why a hook call does not match.
 fn hook_mismatch(
     call: &HookCall,
@@ -413,10 +435,10 @@ fn hook_mismatch(
     }
     for (path, wanted) in payload {
         let pointer = format!("/{}", path.replace('.', "/"));
-        let found = call.payload.pointer(&pointer).map_or("nothing".to_owned(), |value| match value {
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
-        });
+        let Some(found) = call.payload.pointer(&pointer) else {
+            return Some(format!("there is no payload.{path}"));
+        };
+        let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
         if found != *wanted {
             return Some(format!("payload.{path} is {found:?}, not {wanted:?}"));
         }

@@ -15,13 +15,17 @@ use crate::testing::evidence_files::{make_evidence_dir, write_evidence_file};
 use crate::testing::outcome::{EvidenceFile, ScreenComparison, TapeFailure};
 use crate::testing::redaction::TapeRedactions;
 
-/// Writes all evidence. A failure to write is ignored.
+/// The file with what the model received.
+const REQUESTS: &str = "requests.txt";
+
+/// Writes all evidence. `requests`: what the model received, or empty. A failure to write is ignored.
 pub(super) fn write_evidence(
     file: &TapeFile,
     tape: &Tape,
     session: &mut TestSession,
     outputs: &TapeOutputs,
     failure: &TapeFailure,
+    requests: String,
 ) -> Vec<EvidenceFile> {
     let dir = outputs.evidence_dir();
     if let Err(error) = make_evidence_dir(dir) {
@@ -46,6 +50,9 @@ pub(super) fn write_evidence(
         files.push(("screen", "screen.svg".to_owned(), screen.svg(PictureLines::Screen).into_bytes()));
         let json = format!("{:#}\n", screen.json(PictureLines::Screen));
         files.push(("screen", "screen.json".to_owned(), json.into_bytes()));
+    }
+    if !requests.is_empty() {
+        files.push(("requests", REQUESTS.to_owned(), redacted(requests).into_bytes()));
     }
     for (number, (named, cast)) in session.terminals.named().zip(casts).enumerate() {
         let name = if number == 0 { file.name.clone() } else { format!("{}-{}", file.name, named.name) };
@@ -89,7 +96,7 @@ fn remove_earlier_evidence(test: &str, outputs: &TapeOutputs) {
 /// Whether a file of this name is evidence of this test: people may keep files of their own beside it.
 fn is_evidence(name: &str, test: &str) -> bool {
     let cast = name.strip_suffix(".cast").and_then(|stem| stem.strip_prefix(test));
-    matches!(name, "screen.txt" | "screen.svg" | "screen.json" | "trace.html")
+    matches!(name, "screen.txt" | "screen.svg" | "screen.json" | "trace.html" | REQUESTS)
         || cast.is_some_and(|terminal| terminal.is_empty() || terminal.starts_with('-'))
 }
 
@@ -124,7 +131,10 @@ mod tests {
 
     #[test]
     fn only_what_hopty_writes_is_evidence() {
-        for name in ["screen.txt", "screen.svg", "screen.json", "trace.html", "vim.cast", "vim-second.cast"] {
+        for name in [
+            "screen.txt", "screen.svg", "screen.json", "trace.html", "requests.txt", "vim.cast",
+            "vim-second.cast",
+        ] {
             assert!(is_evidence(name, "vim"), "{name}");
         }
         for name in ["notes.txt", "vimrc.cast", "my.cast", "vim", "vim.cast.old", "id_rsa"] {

@@ -409,7 +409,9 @@ impl<'a> TapePlayer<'a> {
         {
             return Ok(());
         }
-        self.session.let_answer(LAST_ANSWER)?;
+        if let Some((_, terminal)) = self.session.terminals.current() {
+            terminal.let_answer(LAST_ANSWER)?;
+        }
         if let Some((_, terminal)) = self.session.terminals.current()
             && let Some(end) = terminal.end()
             && end.code() != 0
@@ -436,7 +438,9 @@ impl<'a> TapePlayer<'a> {
         failure.hint = error.hint.or_else(|| unexpanded_pattern(self.tape, failure.screen.as_ref()?));
         failure.program = self.session.terminals.program_words();
         failure.again = Some(self.again());
-        failure.evidence = write_evidence(self.file, self.tape, &mut self.session, &self.outputs, &failure);
+        let requests = self.claude.requests();
+        failure.evidence =
+            write_evidence(self.file, self.tape, &mut self.session, &self.outputs, &failure, requests);
         PlayEnd::Failed(Box::new(failure))
     }
 

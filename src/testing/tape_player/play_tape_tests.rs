@@ -755,6 +755,39 @@ fn a_line_that_was_typed_ahead_of_a_busy_shell_is_no_answer() {
 }
 
 #[test]
+fn a_line_feed_in_a_text_is_an_enter_of_its_own() {
+    let played = |checked: &str| {
+        play_whole(&format!(
+            "Start+Shell \"PS1='> ' exec bash --noprofile --norc -i\"\n\
+             Expect \">\"\n\
+             Type $\"echo on{{e,ly}}; true READY\\n\"\n\
+             Expect@300ms \"{checked}\"\n"
+        ))
+    };
+    let failure = failure(played("READY").end);
+    assert!(failure.message.contains(OLD_TEXT), "{failure:?}");
+    assert!(failure.keys.ends_with(&["Y".to_owned(), "Enter".to_owned()]), "{failure:?}");
+    assert!(matches!(played("one only").end, PlayEnd::Passed));
+}
+
+#[test]
+fn the_first_key_waits_until_the_program_reads() {
+    let end = play_whole(
+        "Require perl\n\
+         File question.pl <<END\n\
+         use POSIX;\n\
+         $|=1; print 'Ready?'; for (1..2e6) {}\n\
+         my $modes = POSIX::Termios->new; $modes->getattr(0);\n\
+         $modes->setlflag($modes->getlflag & ~(ICANON|ECHO)); $modes->setattr(0, TCSAFLUSH);\n\
+         sysread STDIN, my $key, 9; print 'answered';\n\
+         END\n\
+         Start perl question.pl\nExpect \"Ready?\"\nEnter\nExpect@1s \"answered\"\n",
+    )
+    .end;
+    assert!(matches!(end, PlayEnd::Passed | PlayEnd::Skipped(_)), "{end:?}");
+}
+
+#[test]
 fn a_line_that_was_typed_before_the_program_reads_is_no_answer() {
     // Its line editor starts after a moment and would redraw earlier input.
     let source = "Set ExpectTimeout 300ms\n\

@@ -1,6 +1,6 @@
 //! Input commands: text, keys, mouse, paste, focus, bytes, resize, signals; and their report.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::step_failure::{StepFailure, StepResult};
 use super::test_clock::TestClock;
@@ -11,8 +11,8 @@ use super::test_workspace::TestWorkspace;
 use crate::core::input::encode::KeyEvent;
 use crate::core::process_change::Signal;
 use crate::core::tape::{
-    ClickCommand, KeyAction, KeyChord, KeyModifiers, KeyName, KeyPress, PointerButton, TapeCommand,
-    TapePlace, TapeSignal, TapeText, TapeTime, TextPiece, WheelDirection,
+    ClickCommand, KeyAction, KeyModifiers, KeyPress, PointerButton, TapeCommand, TapePlace, TapeSignal,
+    TapeText, TapeTime, TextPiece, WheelDirection,
 };
 use crate::testing::input::{self, InputRefusal, MouseAction, MouseEvent};
 use crate::testing::look::{FoundPlace, Look};
@@ -20,18 +20,15 @@ use crate::testing::outcome::FailureKind;
 use crate::testing::processes::end_words;
 use crate::testing::program_wait::WaitEnd;
 use crate::testing::stress::SeededChoices;
+use crate::testing::terminal_input::KEY_ANSWER;
 
 /// How long a program may take to show typed text.
 const TYPED_LIMIT: TapeTime = TapeTime::from_millis(2000);
 /// How long a program may take after its start to read its terminal.
 const FIRST_READ: TapeTime = TapeTime::from_millis(2000);
-/// How long most programs wait at most whether a sequence follows a lone Escape.
-const ESCAPE_PAUSE: Duration = Duration::from_millis(60);
-/// Twenty times the time between two keys that tmux treats as a paste (`assume-paste-time`): what is sent
-/// with a pause may be read without one.
-const PREFIX_PAUSE: Duration = Duration::from_millis(20);
-/// How long a program may take to answer a key before the next input, if no command waits between them.
-const KEY_ANSWER: Duration = Duration::from_millis(200);
+/// The report's name of a line feed in a text.
+const ENTER: &str = "Enter";
+const CANNOT_TYPE: &str = "cannot type";
 /// The report's text for keys that the program does not show, as at a password prompt.
 const HIDDEN_KEYS: &str = "(hidden)";
 /// Half of the keys that are kept for the report.
@@ -43,9 +40,6 @@ pub(super) struct TapeInput {
     /// Random pauses under stress.
     choices: Option<SeededChoices>,
     clipboard: TypedText,
-    chord: Option<ChordPause>,
-    /// The last input was not text, whose echo would have been awaited.
-    is_unanswered: bool,
     /// The last keys, for the report.
     keys: Vec<String>,
 }
@@ -62,7 +56,7 @@ impl TypedText {
     fn of(text: &TapeText, workspace: &TestWorkspace) -> StepResult<Self> {
         let name = |c| match c {
             ' ' => "Space".to_owned(),
-            '\n' => "Enter".to_owned(),
+            '\n' => ENTER.to_owned(),
             c => c.to_string(),
         };
         let mut keys = Vec::new();
@@ -82,26 +76,6 @@ impl TypedText {
     }
 }
 
-/// The pause after a key that may start a sequence: the next key of a fast tape must not come while the
-/// program waits for the rest.
-struct ChordPause {
-    sent: Instant,
-    pause: Duration,
-}
-
-impl ChordPause {
-    fn after(chord: KeyChord) -> Option<Self> {
-        let is_prefix = chord.modifiers.ctrl || chord.modifiers.alt;
-        let is_escape = chord == KeyChord::plain(KeyName::Escape);
-        let pause = if is_escape { Some(ESCAPE_PAUSE) } else { is_prefix.then_some(PREFIX_PAUSE) };
-        pause.map(|pause| ChordPause { sent: Instant::now(), pause })
-    }
-
-    fn left(&self) -> Duration {
-        self.pause.saturating_sub(self.sent.elapsed())
-    }
-}
-
 impl TapeInput {
     /// No input yet. `choices`: random numbers under stress.
     pub fn new(typing_speed: TapeTime, choices: Option<SeededChoices>) -> Self {
@@ -109,8 +83,6 @@ impl TapeInput {
             typing_speed: duration(typing_speed),
             choices,
             clipboard: TypedText::default(),
-            chord: None,
-            is_unanswered: false,
             keys: Vec::new(),
         }
     }
@@ -130,34 +102,6 @@ impl TapeInput {
             self.keys.drain(..KEYS_MAX);
         }
         self.keys.push(name.into());
-    }
-
-    /// The current terminal for an input: its program must be running, and changes from here on are new.
-    fn begin<'s>(&mut self, session: &'s mut TestSession) -> StepResult<CurrentTerminal<'s>> {
-        if let Some(chord) = self.chord.take() {
-            session.pass_as_program(chord.left())?;
-        }
-        if std::mem::take(&mut self.is_unanswered) {
-            session.let_answer(KEY_ANSWER)?;
-        }
-        session.terminal()?.1.scroll_to_end();
-        session.take_mark();
-        let (named, terminal) = session.terminal()?;
-        named.status = None;
-        if let Some(end) = terminal.end() {
-            return Err(StepFailure::new(
-                FailureKind::ProgramEnd,
-                format!("{} ended ({}) before this command", named.command, end_words(end)),
-            ));
-        }
-        Ok((named, terminal))
-    }
-
-    /// [`Self::begin`] for a text: waits until a program that was just started reads its terminal.
-    fn begin_text<'s>(&mut self, session: &'s mut TestSession) -> StepResult<CurrentTerminal<'s>> {
-        let limit = session.clock.limit(None, FIRST_READ);
-        session.terminal()?.1.first_read(limit)?;
-        self.begin(session)
     }
 
     /// The pause after each key: the tape's own in real time, none in fast mode, uneven ones under stress.
@@ -189,40 +133,65 @@ impl TapeInput {
         self.type_keys(session, &clipboard, None)
     }
 
-    /// Types a text, and waits until the program shows it, so that it is old at the next input.
+    /// Types a text. Each line feed in it is Enter, an input of its own: what was typed before is old then.
     fn type_keys(
         &mut self,
         session: &mut TestSession,
         typed: &TypedText,
         speed: Option<TapeTime>,
     ) -> StepResult {
-        let text = typed.text.as_str();
-        let is_after_chord = self.chord.is_some();
-        let (_, terminal) = self.begin_text(session)?;
+        let mut names = typed.keys.split(|name| name == ENTER);
+        for (number, line) in typed.text.split('\n').enumerate() {
+            if number > 0 {
+                begin_bytes(session)?;
+                self.note(ENTER);
+                self.send_key(session, b"\r", speed)?;
+                session.terminal()?.1.note_unanswered(None);
+            }
+            if number == 0 || !line.is_empty() {
+                self.type_line(session, line, names.next().unwrap_or_default(), speed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Types a line, and waits until the program shows it, so that it is old at the next input.
+    fn type_line(
+        &mut self,
+        session: &mut TestSession,
+        line: &str,
+        names: &[String],
+        speed: Option<TapeTime>,
+    ) -> StepResult {
+        let (_, terminal) = begin_bytes(session)?;
         if terminal.is_hiding_input() {
             self.note(HIDDEN_KEYS);
         } else {
-            self.keys.extend_from_slice(&typed.keys);
+            self.keys.extend_from_slice(names);
         }
         let is_piecewise = !session.clock.is_fast() || self.choices.is_some();
         if is_piecewise {
-            for c in text.chars() {
-                send(session, c.to_string().replace('\n', "\r").as_bytes())?;
-                let pause = self.key_pause(&session.clock, speed);
-                session.pass(pause)?;
+            for c in line.chars() {
+                self.send_key(session, c.encode_utf8(&mut [0; 4]).as_bytes(), speed)?;
             }
         } else {
-            // The first character after a prefix key is a key of its own, even for a program that treats fast
-            // input as a paste.
-            let first = text.chars().next().filter(|_| is_after_chord).map_or(0, char::len_utf8);
-            let (first, rest) = text.split_at(first);
-            if !first.is_empty() {
-                send(session, first.replace('\n', "\r").as_bytes())?;
-                session.pass_as_program(PREFIX_PAUSE)?;
-            }
-            send_as_read(session, &rest.replace('\n', "\r"))?;
+            let (_, terminal) = session.terminal()?;
+            terminal.type_at_once(line).map_err(|error| StepFailure::io(CANNOT_TYPE, &error))?;
         }
-        wait_for_echo(session, text)
+        wait_for_echo(session, line)
+    }
+
+    /// Sends a key and takes the pause after it; returns whether there was one.
+    fn send_key(
+        &mut self,
+        session: &mut TestSession,
+        bytes: &[u8],
+        speed: Option<TapeTime>,
+    ) -> StepResult<bool> {
+        send(session, bytes)?;
+        let pause = self.key_pause(&session.clock, speed);
+        session.pass(pause)?;
+        Ok(!pause.is_zero())
     }
 
     /// `ScrollUp`, `ScrollDown`: moves the viewport over the program's output; the program does not notice.
@@ -263,7 +232,13 @@ impl TapeInput {
         if press.chords.is_empty() {
             return Ok(());
         }
-        self.begin(session)?;
+        let (_, terminal) = session.terminal()?;
+        let first = press.chords.first().and_then(|chord| input::key_press(terminal.screen(), *chord).ok());
+        if first.is_some_and(|bytes| terminal.makes_signal(&bytes)) {
+            begin(session)?;
+        } else {
+            begin_bytes(session)?;
+        }
         // A press was sent just before. A program may take several that it reads at once for an unknown key.
         let mut is_repeated = false;
         for _ in 0..press.count {
@@ -280,21 +255,17 @@ impl TapeInput {
                 };
                 let bytes = bytes.map_err(|refusal| refused(&refusal))?;
                 if is_repeated {
-                    session.let_answer(KEY_ANSWER)?;
+                    terminal.let_answer(KEY_ANSWER)?;
                 }
-                send(session, &bytes)?;
-                let pause = self.key_pause(&session.clock, press.speed);
-                session.pass(pause)?;
-                is_repeated = pause.is_zero();
+                is_repeated = !self.send_key(session, &bytes, press.speed)?;
             }
         }
-        self.chord = press.chords.last().copied().and_then(ChordPause::after);
-        self.is_unanswered = true;
+        session.terminal()?.1.note_unanswered(press.chords.last().copied());
         Ok(())
     }
 
     pub fn paste(&mut self, session: &mut TestSession, text: &TapeText) -> StepResult {
-        self.begin_text(session)?;
+        begin_bytes(session)?;
         let shown = reported(session, text);
         let text = session.workspace.text(text)?;
         self.note(format!("Paste {shown}"));
@@ -305,19 +276,18 @@ impl TapeInput {
     }
 
     pub fn focus(&mut self, session: &mut TestSession, is_in: bool) -> StepResult {
-        let (_, terminal) = self.begin(session)?;
+        let (_, terminal) = begin_bytes(session)?;
         let bytes = input::focus(terminal.screen(), is_in).map_err(|refusal| refused(&refusal))?;
+        terminal.note_unanswered(None);
         self.note(if is_in { "Focus In" } else { "Focus Out" });
-        self.is_unanswered = true;
         send(session, &bytes)
     }
 
     pub fn send_raw(&mut self, session: &mut TestSession, text: &TapeText) -> StepResult {
-        self.begin(session)?;
+        begin_bytes(session)?.1.note_unanswered(None);
         let shown = reported(session, text);
         let text = session.workspace.text(text)?;
         self.note(format!("Raw {shown}"));
-        self.is_unanswered = true;
         send(session, text.as_bytes())
     }
 
@@ -331,19 +301,18 @@ impl TapeInput {
             });
             asked?;
         }
-        self.begin(session)?;
+        begin_bytes(session)?.1.note_unanswered(None);
         self.note(name);
-        self.is_unanswered = true;
         for (n, event) in events.iter().enumerate() {
+            let (_, terminal) = session.terminal()?;
             // A program may take several that it reads at once for the first of them.
             match event.action {
                 _ if n == 0 => {}
                 MouseAction::Release(_) | MouseAction::Drag(_) | MouseAction::Move => {
-                    session.let_read(KEY_ANSWER)?;
+                    terminal.let_read(KEY_ANSWER)?;
                 }
-                MouseAction::Press(_) | MouseAction::Wheel(_) => session.let_answer(KEY_ANSWER)?,
+                MouseAction::Press(_) | MouseAction::Wheel(_) => terminal.let_answer(KEY_ANSWER)?,
             }
-            let (_, terminal) = session.terminal()?;
             match input::mouse(terminal.screen(), event) {
                 // The first of them ended the program.
                 _ if n > 0 && terminal.end().is_some() => break,
@@ -402,7 +371,7 @@ impl TapeInput {
     }
 
     pub fn detach(&mut self, session: &mut TestSession) -> StepResult {
-        let (_, terminal) = self.begin(session)?;
+        let (_, terminal) = begin(session)?;
         // hopty's prefix key, and then d.
         terminal.send(b"\x1cd").map_err(|error| StepFailure::io("cannot detach", &error))?;
         self.note("Detach");
@@ -413,16 +382,40 @@ impl TapeInput {
         let Some(number) = signal_number(signal.name()) else {
             return Err(StepFailure::command(format!("this system has no SIG{}", signal.name())));
         };
-        let (_, terminal) = self.begin(session)?;
+        let (_, terminal) = begin(session)?;
         terminal
             .signal(Signal(number))
             .map_err(|error| StepFailure::io(&format!("cannot send SIG{}", signal.name()), &error))
     }
 
     pub fn resize(&mut self, session: &mut TestSession, cols: u16, rows: u16) -> StepResult {
-        let (_, terminal) = self.begin(session)?;
+        let (_, terminal) = begin(session)?;
         terminal.resize(cols, rows).map_err(|error| StepFailure::io("cannot resize the terminal", &error))
     }
+}
+
+/// The current terminal for an input: its program must be running, and changes from here on are new.
+fn begin(session: &mut TestSession) -> StepResult<CurrentTerminal<'_>> {
+    let (_, terminal) = session.terminal()?;
+    terminal.await_turn()?;
+    terminal.scroll_to_end();
+    session.take_mark();
+    let (named, terminal) = session.terminal()?;
+    named.status = None;
+    if let Some(end) = terminal.end() {
+        return Err(StepFailure::new(
+            FailureKind::ProgramEnd,
+            format!("{} ended ({}) before this command", named.command, end_words(end)),
+        ));
+    }
+    Ok((named, terminal))
+}
+
+/// [`begin`] for bytes: waits until a program that was just started reads its terminal.
+fn begin_bytes(session: &mut TestSession) -> StepResult<CurrentTerminal<'_>> {
+    let limit = session.clock.limit(None, FIRST_READ);
+    session.terminal()?.1.first_read(limit)?;
+    begin(session)
 }
 
 /// A text for the report, unless the program hides what is typed.
@@ -436,27 +429,10 @@ fn reported(session: &mut TestSession, text: &TapeText) -> String {
 /// Sends bytes to the program.
 fn send(session: &mut TestSession, bytes: &[u8]) -> StepResult {
     let (_, terminal) = session.terminal()?;
-    terminal.send(bytes).map_err(|error| StepFailure::io("cannot type", &error))
+    terminal.send(bytes).map_err(|error| StepFailure::io(CANNOT_TYPE, &error))
 }
 
 /// Waits until the program shows a text. A program that ends instead has read it.
-/// Sends a text at once, but to a program that reads single keys character by character, as it reads them:
-/// some know no key in two characters.
-fn send_as_read(session: &mut TestSession, text: &str) -> StepResult {
-    let mut rest = text;
-    while let Some(c) = rest.chars().next()
-        && session.terminal()?.1.reads_keys()
-    {
-        let (first, left) = rest.split_at(c.len_utf8());
-        send(session, first.as_bytes())?;
-        rest = left;
-        if !session.let_read(KEY_ANSWER)? {
-            break;
-        }
-    }
-    if rest.is_empty() { Ok(()) } else { send(session, rest.as_bytes()) }
-}
-
 fn wait_for_echo(session: &mut TestSession, text: &str) -> StepResult {
     let limit = session.clock.limit(None, TYPED_LIMIT);
     let Some((named, terminal)) = session.terminals.current() else { return Ok(()) };
@@ -507,26 +483,6 @@ fn refused(refusal: &InputRefusal) -> Box<StepFailure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_a_key_that_may_begin_something_needs_a_pause() {
-        let pause = |chord| ChordPause::after(chord).map(|chord| chord.pause);
-        let ctrl = KeyModifiers { ctrl: true, ..KeyModifiers::default() };
-        assert_eq!(pause(KeyChord::plain(KeyName::Enter)), None);
-        assert_eq!(pause(KeyChord::plain(KeyName::Escape)), Some(ESCAPE_PAUSE));
-        assert_eq!(
-            pause(KeyChord { modifiers: ctrl, ..KeyChord::plain(KeyName::Enter) }),
-            Some(PREFIX_PAUSE)
-        );
-    }
-
-    #[test]
-    fn a_pause_that_has_passed_is_not_waited_for_again() {
-        let mut chord = ChordPause::after(KeyChord::plain(KeyName::Escape)).unwrap();
-        assert!(chord.left() <= ESCAPE_PAUSE);
-        chord.sent -= ESCAPE_PAUSE;
-        assert_eq!(chord.left(), Duration::ZERO);
-    }
 
     #[test]
     fn the_report_has_the_last_keys() {
