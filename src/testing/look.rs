@@ -425,7 +425,7 @@ pub(super) fn nearest_line(pattern: &TextPattern, text: &str) -> Option<String> 
     let wanted = pattern.literal();
     let lines = text.lines().map(|line| (likeness(line, &wanted), line));
     let similar = lines.filter(|(likeness, _)| *likeness >= least_likeness(&wanted));
-    similar.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, line)| short(line))
+    similar.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, line)| cut_for_message(line))
 }
 
 /// How similar a row must be: any row contains half of the characters of a short text.
