@@ -160,7 +160,7 @@ mod tests {
         let fresh =
             |cols| Segment { percent: Some(7), is_new: true, unread: 0, cols: Some(cols), ..full }.text();
         assert_eq!(fresh(80), "hopty rocket · 7 % · new conversation, `hopty back` undoes it");
-        assert_eq!(fresh(40), "hopty rocket · 7 % · new conversation");
+        assert_eq!(fresh(41), "hopty rocket · 7 % · new conversation");
         let at_prompt =
             Segment { name: "rocket", percent: Some(82), next: Some(&prompt), ..Segment::default() };
         assert_eq!(
