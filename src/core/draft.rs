@@ -16,7 +16,8 @@ const AFTER_ENTER_MS: u64 = 50;
 /// (measured).
 const RUN_BYTES: usize = 50;
 const AFTER_RUN_MS: u64 = 5;
-/// The pause after a paste that another follows, in ms: Claude joins pastes that come within 100 ms (2.1.332).
+/// The pause after a paste that another follows, in ms: Claude joins pastes that come within 100 ms
+/// (2.1.332).
 const AFTER_PASTE_MS: u64 = 200;
 /// The pause after the path of an image, in ms: Claude reads the file before its placeholder appears.
 const AFTER_IMAGE_MS: u64 = 600;

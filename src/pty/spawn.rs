@@ -81,8 +81,8 @@ impl SpawnError {
         error.raw_os_error().is_some_and(|errno| used_up.contains(&errno))
     }
 
-    /// Whether the program's file is not there or not complete, as during an update, or its directory is gone,
-    /// which may be renamed or made again.
+    /// Whether the program's file is not there or not complete, as during an update, or its directory is
+    /// gone, which may be renamed or made again.
     pub fn is_of_file(&self) -> bool {
         matches!(
             self,

@@ -6,6 +6,7 @@
 //! | `entered_text` | what a tape typed or pasted: where only its colours change, that does not count as new |
 //! | `typeahead_echo` | input that a busy shell shows again after its next prompt, which does not count as new |
 //! | [`input`] | the bytes of keys, the mouse, pastes and the focus |
+//! | [`terminal_input`] | the pauses that input needs |
 //! | [`look`] | searching for text and patterns |
 //! | [`runner`] | many tapes at the same time |
 //! | [`tape_player`] | one tape, command by command |

@@ -87,8 +87,8 @@ impl TestTerminal {
     }
 
     /// Types a text without line feeds at once, but to a program that reads single keys character by
-    /// character, as it reads them: some know no key in two characters. The first character after a prefix key
-    /// is a key of its own, even for a program that treats fast input as a paste.
+    /// character, as it reads them: some know no key in two characters. The first character after a
+    /// prefix key is a key of its own, even for a program that treats fast input as a paste.
     ///
     /// Fails when the terminal is gone.
     pub fn type_at_once(&mut self, text: &str) -> io::Result<()> {

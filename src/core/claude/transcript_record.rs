@@ -332,8 +332,8 @@ impl RawBlock {
     }
 }
 
-/// The arguments of a server's tool as one JSON object: `own` before the `others`, which are one already. Empty
-/// if there is none.
+/// The arguments of a server's tool as one JSON object: `own` before the `others`, which are one
+/// already. Empty if there is none.
 fn arguments(own: &[(&str, &Option<String>)], others: &str) -> String {
     let member = |(name, value): &(&str, &Option<String>)| {
         let value = value.as_deref()?;

@@ -15,8 +15,8 @@
 //! prompt that cannot be repeated exactly runs where it was typed. When no person is present any more, hopty
 //! hands over as usual.
 //!
-//! A conversation that a person resumed waits for their next prompt however long that takes, because they want
-//! to see it, and at a restart of the machine nobody is there to want it.
+//! A conversation that a person resumed waits for their next prompt however long that takes, because
+//! they want to see it, and at a restart of the machine nobody is there to want it.
 
 use super::action::{Action, DecisionKind, HookAnswer, HookInstruction, RestartBy, Want};
 use super::event::{HookFacts, PromptOf, SessionsFileStatus};

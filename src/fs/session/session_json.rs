@@ -21,8 +21,8 @@ pub(super) fn last_waits_for_restore(dir: &Path) -> bool {
     status(dir).ok().flatten().is_some_and(|last| waits_for_restore(&last))
 }
 
-/// Whether `hopty restore` can resume an ended session: its host was killed, or told to end (SIGTERM), and its
-/// conversation exists.
+/// Whether `hopty restore` can resume an ended session: its host was killed, or told to end (SIGTERM),
+/// and its conversation exists.
 pub fn waits_for_restore(last: &SessionStatus) -> bool {
     was_killed(last) && resumable(last).is_some()
 }

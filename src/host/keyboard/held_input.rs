@@ -150,7 +150,8 @@ impl HeldInput {
     /// unchanged.
     pub fn push(&mut self, class: InputClass, part: Vec<u8>) {
         match class {
-            // A lone Esc is for a Claude that is gone: it would interrupt the fresh one, or change the key behind it.
+            // A lone Esc is for a Claude that is gone: it would interrupt the fresh one, or change the
+            // key behind it.
             _ if self.holding && part == [ESC] => {}
             _ if self.holding => self.bytes.extend(part),
             // A long paste arrives in parts, which have no meaning by themselves.

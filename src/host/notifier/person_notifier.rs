@@ -63,9 +63,9 @@ impl Notifier {
         self.queue.state(now, state);
     }
 
-    /// Takes a decision into account. Returns the notification of the session's end, which must be sent at
-    /// once. `cooling`: another run follows; `shutdown`: the host was told to end; `day_ms`: the local time of
-    /// day, in ms.
+    /// Takes a decision into account. Returns the notification of the session's end, which must be sent
+    /// at once. `cooling`: another run follows; `shutdown`: the host was told to end; `day_ms`: the
+    /// local time of day, in ms.
     pub fn decided(
         &mut self,
         decision: &Decision,

@@ -113,7 +113,8 @@ impl Host {
         self.keyboard.draft.save(supervisor.run(), shown, &image);
     }
 
-    /// Names the images in prompts of this conversation by their files: the next run knows no image by number.
+    /// Names the images in prompts of this conversation by their files: the next run knows no image by
+    /// number.
     pub(in crate::host) fn name_images(&self, prompts: &mut [String]) {
         let conversation = self.recorder.supervisor.conversation();
         let image = |number| conversation.and_then(|id| pasted_image(id, number));

@@ -45,11 +45,11 @@ impl std::error::Error for TapesFailed {}
 /// hopty::testing::play_tapes([dir.path()]).unwrap();
 /// ```
 ///
-/// A tape is skipped, which standard error tells, where a program that it requires or Claude is not installed.
+/// A tape is skipped, which standard error tells, where a program that it requires or Claude is not
+/// installed.
 ///
-/// # Errors
-/// When one fails, is flaky or does not parse, when there is none, and when they cannot be read. Where `CI` is
-/// set, also when one is skipped.
+/// # Errors When one fails, is flaky or does not parse, when there is none, and when they cannot be
+/// read. Where `CI` is set, also when one is skipped.
 pub fn play_tapes(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<(), TapesFailed> {
     play_tapes_with(paths, &[])
 }
@@ -193,9 +193,8 @@ macro_rules! tapes {
 
 /// Plays the tape that [`tapes!`](crate::tapes) lists under this name.
 ///
-/// # Errors
-/// When it fails, is flaky or does not parse, when it is skipped where `CI` is set, and when the directory has
-/// none or two of this name.
+/// # Errors When it fails, is flaky or does not parse, when it is skipped where `CI` is set, and when
+/// the directory has none or two of this name.
 pub fn play_listed_tape(dir: &str, name: &str) -> Result<(), TapesFailed> {
     let name = name.trim_start_matches("r#");
     let (mut files, names) = tapes_of(dir)?;

@@ -187,8 +187,8 @@ impl BackgroundWork {
         self.ended.iter_mut().filter(read).for_each(|one| one.is_unread = false);
     }
 
-    /// Takes a notification: an agent or a shell may have ended. One that waits in the queue (`is_queued`) may
-    /// be written again as a line of its own.
+    /// Takes a notification: an agent or a shell may have ended. One that waits in the queue
+    /// (`is_queued`) may be written again as a line of its own.
     pub(super) fn take_notification(&mut self, text: &str, is_queued: bool, checks: &mut CheckHistory) {
         let Some((_, rest)) =
             text.split_once("<task-id>").filter(|_| text.starts_with("<task-notification>"))

@@ -1,5 +1,5 @@
-//! What an answer of Claude's says that no other one says: its sentences with the most rare words. A long answer
-//! begins with "Done." and ends with an offer; what it found out is in the middle.
+//! What an answer of Claude's says that no other one says: its sentences with the most rare words. A
+//! long answer begins with "Done." and ends with an offer; what it found out is in the middle.
 
 use std::collections::{HashMap, HashSet};
 
@@ -40,9 +40,9 @@ impl AnswerWords {
         Self(answers_with)
     }
 
-    /// At most `cap` characters of an answer. Of a longer one these are its sentences with the most words that
-    /// no other answer has, in their order; of few characters only those that are at least half as good as the
-    /// best.
+    /// At most `cap` characters of an answer. Of a longer one these are its sentences with the most
+    /// words that no other answer has, in their order; of few characters only those that are at least
+    /// half as good as the best.
     pub fn excerpt(&self, answer: &str, cap: usize) -> String {
         let flat = answer.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut best = self.ranked(answer);

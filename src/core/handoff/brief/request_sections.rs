@@ -217,9 +217,9 @@ fn said_at(said: &PersonPrompt, capture: &Capture) -> Option<String> {
     (at.after(JUST_NOW_MS) <= capture.origin.created_at).then(|| at.hour())
 }
 
-/// The question or the list of options that a prompt may answer. The next prompt ignores most offers at the
-/// end of an answer ("Shall I write a test, too?"): one of more than a few words is about the question if they
-/// share a word, or in the current request if it has at most one line.
+/// The question or the list of options that a prompt may answer. The next prompt ignores most offers at
+/// the end of an answer ("Shall I write a test, too?"): one of more than a few words is about the
+/// question if they share a word, or in the current request if it has at most one line.
 fn about(said: &PersonPrompt, is_current: bool) -> Option<String> {
     let prompt = &said.prompt;
     let is_answer = prompt.kind == PromptKind::Answer;

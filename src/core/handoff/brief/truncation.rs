@@ -462,8 +462,8 @@ impl<'a> QuoteFit<'a> {
         }
     }
 
-    /// The names and the numbers of a short quote that newer quotes refer to. A long one is never revoked as a
-    /// whole, and a name without a number is no sure sign that it was.
+    /// The names and the numbers of a short quote that newer quotes refer to. A long one is never
+    /// revoked as a whole, and a name without a number is no sure sign that it was.
     fn taken_up(&self, at: usize) -> [Vec<String>; 2] {
         let words = self.quotes[at].shared.of_newer.iter().filter(|_| !self.quotes[at].is_long());
         let (numbers, names) = words.cloned().partition(|word| has_digit(word));
