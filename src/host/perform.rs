@@ -161,10 +161,11 @@ impl Host {
             self.jobs.reason = RestartReason { sentence: decision.sentence.clone(), by: decision.by };
         }
         if decision.kind == K::RunEnded {
-            let ours = self.child.facts().is_some_and(|facts| facts.prompt == PromptBox::Ours);
-            if self.session.is_claude() && self.keyboard.would_lose_draft(self.phase(), ours) {
+            if self.session.is_claude() && self.keyboard.would_lose_draft(self.phase()) {
+                // Where the box shows hopty's own prompt, only the keys behind it are a draft.
+                let ours = self.child.facts().is_some_and(|facts| facts.prompt == PromptBox::Ours);
                 let shown = self.child.view(&mut self.events).and_then(|view| view.prompt_box);
-                self.save_draft(shown.as_ref());
+                self.save_draft(shown.filter(|_| !ours).as_ref());
             }
             if self.session.is_claude() && leaves_draft(self.phase()) {
                 for prompt in self.keyboard.unrecorded.take(self.clock.now()).iter().rev() {

@@ -69,12 +69,11 @@ impl Keyboard {
         }
     }
 
-    /// Whether the draft in the box of a run that ended unexpectedly would be lost. `ours`: hopty has typed
-    /// into the box.
-    pub fn would_lose_draft(&self, phase: &Phase, ours: bool) -> bool {
-        // An earlier saved draft has not been typed yet. Text from hopty or a script is not a person's.
+    /// Whether the draft in the box of a run that ended unexpectedly would be lost.
+    pub fn would_lose_draft(&self, phase: &Phase) -> bool {
+        // An earlier saved draft has not been typed yet. A script's text is not a person's.
         let is_saved = !self.draft.saved().is_empty();
-        drafts::leaves_draft(phase) && !ours && !self.queue.is_submitting() && !is_saved
+        drafts::leaves_draft(phase) && !self.queue.is_submitting() && !is_saved
     }
 
     /// The run has ended with these prompts in its queue, which no transcript gives to the next run:

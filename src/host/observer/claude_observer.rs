@@ -249,14 +249,10 @@ impl Observer {
         self.transcript.as_mut().filter(|transcript| transcript.is_whole())
     }
 
-    /// A turn of the followed conversation begins or ends.
-    fn turn_boundary(&mut self, begins: bool, now: Stamp) {
+    /// A turn of the followed conversation begins. `is_known`: somebody certainly submitted its prompt.
+    fn begin_turn(&mut self, is_known: bool) {
         let bytes = self.transcript.as_ref().map_or(0, TranscriptWatch::bytes);
-        if begins {
-            self.unwritten_turn.begin_turn(bytes);
-        } else {
-            self.unwritten_turn.end_turn(now);
-        }
+        self.unwritten_turn.begin_turn(bytes, is_known);
     }
 
     /// Whether the transcript, as far as hopty has read it, lacks the last turn that ended.
@@ -283,11 +279,11 @@ impl Observer {
     }
 
     /// A hook was called. `is_current`: by Claude itself in the followed conversation; `cwd`: the directory
-    /// in the call; `dir`: the session's.
+    /// in the call; `dir`: the session's; `is_known`: somebody certainly submitted its prompt.
     pub fn take_hook(
         &mut self,
         call: &HookInput,
-        is_current: bool,
+        [is_current, is_known]: [bool; 2],
         cwd: Option<&str>,
         dir: &Path,
         now: Stamp,
@@ -297,8 +293,8 @@ impl Observer {
                 self.model.start(model);
             }
             match call.hook.event {
-                HookEvent::UserPromptSubmit => self.turn_boundary(true, now),
-                HookEvent::Stop | HookEvent::StopFailure => self.turn_boundary(false, now),
+                HookEvent::UserPromptSubmit => self.begin_turn(is_known),
+                HookEvent::Stop | HookEvent::StopFailure => self.unwritten_turn.end_turn(now),
                 _ => {}
             }
             let elsewhere = cwd.filter(|cwd| cwd.starts_with('/') && Path::new(cwd) != dir);

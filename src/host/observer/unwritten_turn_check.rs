@@ -15,11 +15,14 @@ pub(in crate::host) struct UnwrittenTurnCheck {
     /// By when it must have grown.
     due: Option<Stamp>,
     is_reported: bool,
+    /// Somebody certainly submitted its prompt: any program of this user can report one.
+    is_known: bool,
 }
 
 impl UnwrittenTurnCheck {
-    /// A turn begins; the transcript has this many bytes.
-    pub fn begin_turn(&mut self, bytes: u64) {
+    /// A turn begins; the transcript has this many bytes. `is_known`: somebody certainly submitted its prompt.
+    pub fn begin_turn(&mut self, bytes: u64, is_known: bool) {
+        self.is_known |= is_known;
         // Keeps the length of a turn whose check is still due.
         if self.due.is_none() {
             self.began = Some(bytes);
@@ -47,9 +50,10 @@ impl UnwrittenTurnCheck {
         stands && !std::mem::replace(&mut self.is_reported, true)
     }
 
-    /// Whether the last turn that ended is not in the transcript, which is `bytes` long, so far.
+    /// Whether the last turn that ended is not in the transcript, which is `bytes` long, so far. A turn whose
+    /// prompt may be forged does not count: it would prevent each hand-over.
     pub fn misses_last_turn(&self, bytes: u64) -> bool {
-        self.began == Some(bytes) && (self.due.is_some() || self.is_reported)
+        self.is_known && self.began == Some(bytes) && (self.due.is_some() || self.is_reported)
     }
 
     pub fn deadline(&self) -> Option<Stamp> {
@@ -66,17 +70,17 @@ mod tests {
         let mut check = UnwrittenTurnCheck::default();
         for turn in 0..3 {
             let at = turn * 60_000;
-            check.begin_turn(500);
+            check.begin_turn(500, true);
             check.end_turn(Stamp(at + 1000));
             assert!(!check.is_unwritten(Stamp(at + 10_999), 500), "its lines may be late");
             assert_eq!(check.is_unwritten(Stamp(at + 11_000), 500), turn == 0);
             assert_eq!(check.deadline(), None);
         }
-        check.begin_turn(500);
+        check.begin_turn(500, true);
         assert!(check.misses_last_turn(500) && !check.misses_last_turn(900));
         assert!(!check.is_unwritten(Stamp(200_000), 900), "it grows again");
         assert!(!check.misses_last_turn(900));
-        check.begin_turn(900);
+        check.begin_turn(900, true);
         check.end_turn(Stamp(201_000));
         assert!(check.is_unwritten(Stamp(211_000), 900));
     }
@@ -85,18 +89,22 @@ mod tests {
     fn a_turn_is_missing_from_its_end_until_its_lines_are_there() {
         let mut check = UnwrittenTurnCheck::default();
         assert!(!check.misses_last_turn(0), "there was none");
-        check.begin_turn(500);
+        check.begin_turn(500, true);
         assert!(!check.misses_last_turn(500), "it has not ended");
         check.end_turn(Stamp(1000));
         assert!(check.misses_last_turn(500) && !check.misses_last_turn(700));
+        let mut forged = UnwrittenTurnCheck::default();
+        forged.begin_turn(500, false);
+        forged.end_turn(Stamp(1000));
+        assert!(!forged.misses_last_turn(500), "it would prevent each hand-over");
     }
 
     #[test]
     fn lines_that_are_late_are_lines() {
         let mut check = UnwrittenTurnCheck::default();
-        check.begin_turn(0);
+        check.begin_turn(0, true);
         check.end_turn(Stamp(1000));
-        check.begin_turn(0);
+        check.begin_turn(0, true);
         assert!(!check.is_unwritten(Stamp(12_000), 10));
         assert_eq!(check.deadline(), None);
         check.end_turn(Stamp(13_000));

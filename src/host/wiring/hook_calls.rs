@@ -71,7 +71,13 @@ impl Host {
         let (call, is_current) = self.read_call(event, payload, believed);
         let now = self.clock.now();
         let is_gone = self.control.connection(request_id.connection).is_none();
-        self.observer.take_hook(&call, is_current, payload["cwd"].as_str(), &self.session.dir, now);
+        let was_entered = |prompt: &String| self.keyboard.draft.was_entered(prompt, now);
+        let is_known = match call.hook.prompt {
+            Some(PromptOf::Person) => call.prompt.as_ref().is_some_and(was_entered),
+            prompt => matches!(prompt, Some(PromptOf::Ours | PromptOf::Sent)),
+        };
+        let facts = [is_current, is_known];
+        self.observer.take_hook(&call, facts, payload["cwd"].as_str(), &self.session.dir, now);
         match call.hook.event {
             HookEvent::UserPromptSubmit if is_current => {
                 // A prompt of Claude's own has emptied no box.

@@ -157,7 +157,9 @@ fn hopty_program() -> PathBuf {
 /// Cargo's directory for what it makes, in which this test program is; otherwise `target` below `root`.
 pub(super) fn target_dir(root: &Path) -> PathBuf {
     let program = env::current_exe().unwrap_or_default();
-    let target = program.ancestors().find(|dir| dir.join("CACHEDIR.TAG").is_file()).map(Path::to_owned);
+    // Cargo writes a tag only into a directory that it has made itself.
+    let is_target = |dir: &&Path| ["CACHEDIR.TAG", ".rustc_info.json"].iter().any(|n| dir.join(n).is_file());
+    let target = program.ancestors().find(is_target).map(Path::to_owned);
     let target = target.or_else(|| env::var_os("CARGO_TARGET_DIR").map(PathBuf::from));
     target.unwrap_or_else(|| root.join("target"))
 }

@@ -803,10 +803,11 @@ fn a_line_that_was_typed_before_the_program_reads_is_no_answer() {
 
 #[test]
 fn a_wrong_check_is_told_with_what_would_find_it() {
-    let numbers = "Start+Shell 'seq 1 100; read x'\nExpect '100'\n";
+    // In one write: number 7 is never on a screen that the player sees.
+    let numbers = "Start+Shell 'x=$(seq 1 100); echo \"$x\"; read x'\nExpect '100'\n";
     for (source, message, hint) in [
         (
-            "Start+Shell 'seq 1 100; read x'\nExpect /^7$/".to_owned(),
+            "Start+Shell 'x=$(seq 1 100); echo \"$x\"; read x'\nExpect /^7$/".to_owned(),
             "not on the screen",
             "it has scrolled off the screen: `Expect+History /^7$/` finds it there",
         ),
