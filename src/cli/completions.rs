@@ -98,7 +98,9 @@ fn typed_verbs() -> impl Iterator<Item = &'static str> {
 /// `{live }` one with spaces.
 fn with_lists(piece: &str) -> String {
     let verbs: Vec<&str> = typed_verbs().collect();
-    let lists: [(&str, &[&str]); 7] = [
+    let keys: Vec<&str> = key_names().collect();
+    let lists: [(&str, &[&str]); 8] = [
+        ("keys", &keys),
         ("live", &LIVE),
         ("telling", &TELLING),
         ("ended", &ENDED),
@@ -155,6 +157,12 @@ const ZSH: &str = r#"_hopty_sessions() {
     [[ $verb == ({telling|}|{or_file|}) ]] && all=(--all)
     [[ $verb == ({ended|}) ]] && all=(--ended)
     [[ $verb == restore ]] && all=(--restorable)
+    # Behind the name zsh takes options for words.
+    if [[ $verb == send && $words[CURRENT-1] == --keys ]]; then
+        names=({keys })
+        _wanted keys expl key compadd -a names
+        return
+    fi
     if [[ $verb != (send|ask|wait|mark|rename|label) ]] || (( CURRENT == 1 )); then
         names=(${(f)"$(command hopty ls --names $all 2>/dev/null)"})
         _wanted sessions expl session compadd -a names && ret=0
