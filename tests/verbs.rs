@@ -245,7 +245,8 @@ fn completions_and_manual_pages_have_every_verb() {
         assert!(missing.is_empty() && text.contains("max-restarts"), "{shell}: {missing:?}");
     }
     // As a file: it is longer than an argument may be.
-    let script = world.root.path().join("completions.bash");
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("completions.bash");
     std::fs::write(&script, shown(&["completions", "bash"])).unwrap();
     let bash = Command::new("bash").arg("-n").arg(&script).output().unwrap();
     assert!(bash.status.success() && bash.stderr.is_empty(), "{}", String::from_utf8_lossy(&bash.stderr));
