@@ -154,8 +154,12 @@ pub fn a_command_that_opens_a_panel_is_answered_at_once() {
         world.wait_state("idle");
     }
     for (panel, dialog) in [("/help", "a dialog (help)"), ("/cost", "a dialog")] {
-        let asked = world.hopty(&["ask", "proj", panel]);
-        let said = String::from_utf8(asked.stderr).unwrap();
+        // The panel before may still be on the screen.
+        let (asked, said) = wait_for("the command to be taken", || {
+            let asked = world.hopty(&["ask", "proj", panel]);
+            let said = String::from_utf8(asked.stderr.clone()).unwrap();
+            (!said.contains("Claude shows a dialog")).then_some((asked, said))
+        });
         assert!(said.contains(&format!("the command opened {dialog}, and Claude gave no answer")), "{said}");
         assert!(said.contains("`hopty send proj --keys escape` closes it"), "{said}");
         assert_eq!(asked.status.code(), Some(1));
