@@ -20,7 +20,8 @@ pub(in crate::host) struct UnwrittenTurnCheck {
 }
 
 impl UnwrittenTurnCheck {
-    /// A turn begins; the transcript has this many bytes. `is_known`: somebody certainly submitted its prompt.
+    /// A turn begins; the transcript has this many bytes. `is_known`: somebody certainly submitted its
+    /// prompt.
     pub fn begin_turn(&mut self, bytes: u64, is_known: bool) {
         self.is_known |= is_known;
         // Keeps the length of a turn whose check is still due.
