@@ -289,6 +289,7 @@ mod tests {
     fn pasted_texts_and_keys_that_are_no_text() {
         let typed = b"see \x1b[200~a\r\nb\rc\x1b[201~\x1b[D \x07\x1bp\x1bbend";
         assert_eq!(pasted_texts(typed), ["a\nb\nc"]);
+        assert_eq!(without_commands(b"abc\x1b"), b"abc", "Esc alone");
         let kept = without_commands(typed);
         assert_eq!(kept, b"see \x1b[200~a\r\nb\rc\x1b[201~\x1b[D \x1bbend");
     }
