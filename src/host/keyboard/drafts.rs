@@ -272,13 +272,14 @@ impl PromptDraft {
             },
             Some(shown) if self.is(&shown.text) => typed,
             // The box shows only a part of it.
-            Some(shown) if shown.hidden != (0, 0) => match is_known && self.ends(&shown.text) {
+            Some(shown) if shown.hidden != (0, 0) => match is_known && !self.ends(&shown.text) {
                 true => typed,
                 false => self.typed_and_shown(&shown.text),
             },
             Some(shown) if shown.folded || !box_placeholders(&shown.text).is_empty() => {
                 match self.unfold(&shown.text, image) {
-                    Some(parts) if is_known && is_text_of(&parts, &typed) => typed,
+                    // What stands behind it was drawn by a program.
+                    Some(parts) if is_known && begins_with(&parts, &typed) => typed,
                     Some(parts) => parts.iter().flat_map(|part| paste(part)).collect(),
                     None if is_known => typed,
                     None => self.typed_and_shown(&shown.text),
@@ -319,9 +320,10 @@ impl PromptDraft {
         text_of(self.typed.bytes()).is_some_and(|typed| squeeze_draft(&typed) == squeeze_draft(text))
     }
 
-    /// Whether what was typed ends with the part of it that the box shows.
+    /// Whether the text in the box ends with what was typed. If it does not, a program may have drawn there.
     fn ends(&self, shown: &str) -> bool {
-        text_of(self.typed.bytes()).is_some_and(|typed| squeeze_draft(&typed).contains(&squeeze_draft(shown)))
+        let typed = text_of(self.typed.bytes()).map(|typed| squeeze_draft(&typed));
+        typed.is_some_and(|typed| squeeze_draft(shown).ends_with(&typed))
     }
 
     /// What the box shows, and before it what was typed, if that is not part of it: only Claude knows how the
@@ -434,9 +436,9 @@ fn place_of<'t>(typed: impl Iterator<Item = &'t Vec<u8>> + Clone, prompt: &str) 
     exactly.or_else(|| typed.clone().position(|typed| explains(typed, prompt).is_none()))
 }
 
-/// Whether typed bytes produce the text that consists of these parts.
-fn is_text_of(parts: &[String], typed: &[u8]) -> bool {
-    text_of(typed).is_some_and(|typed| squeeze_draft(&typed) == squeeze_draft(&parts.concat()))
+/// Whether the text that consists of these parts begins with what was typed.
+fn begins_with(parts: &[String], typed: &[u8]) -> bool {
+    text_of(typed).is_some_and(|typed| squeeze_draft(&parts.concat()).starts_with(&squeeze_draft(&typed)))
 }
 
 /// Whether a paste is one path of an image.
@@ -577,6 +579,17 @@ mod tests {
         assert_eq!(kept, "see one\rtwo\rthree and fix it", "as it was typed");
         let unknown = carried(&[b"\x1b[A", b" and fix it"], &shown);
         assert_eq!(unknown, "see [Pasted text #1 +2 lines] and fix it", "the paste of another conversation");
+    }
+
+    #[test]
+    fn a_text_that_is_drawn_behind_a_fold_or_in_a_tall_box_is_not_part_of_the_draft() {
+        let drawn = folded("[Pasted text #1 +2 lines]; then push --force");
+        assert_eq!(carried(&[b"\x1b[200~one\rtwo\rthree\x1b[201~"], &drawn), "one\rtwo\rthree");
+        let mut part = ScreenPromptBox::of_text("three; then push --force");
+        part.hidden = (2, 0);
+        assert_eq!(carried(&[b"one\\\rtwo\\\rthree"], &part), "one\\\rtwo\\\rthree");
+        part.text = "two and three".to_owned();
+        assert_eq!(carried(&[b"three"], &part), "two and three", "typed behind an interrupt");
     }
 
     #[test]
