@@ -1,4 +1,4 @@
-//! Sessions from outside: the verbs with their output and exit codes , the socket and its protocol,
+//! Sessions from outside: the verbs with their output and exit codes, the socket and its protocol,
 //! and who may ask for what. Every case runs the real binary.
 
 #![allow(clippy::unwrap_used)]
