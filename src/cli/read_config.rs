@@ -1,10 +1,12 @@
 //! The configuration that this process finds: files, environment, flags.
 
 use std::cell::LazyCell;
+use std::ffi::OsStr;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use super::error::{VerbError, visible};
+use super::error::{VerbError, note, visible};
+
 use crate::core::archive::CleanupPeriod;
 use crate::core::config::{
     CONFIG_FILE_MAX, Config, ConfigSource, File, FlagValue, Problem, ProblemKind, Resolved, Sources, resolve,
@@ -16,6 +18,9 @@ use crate::sys::safe_file::{self, FileRule, SafeFileError};
 /// The hint for a mistake in it.
 pub(super) const HINT: &str =
     "`hopty config init --print` lists every key and its values; `hopty config show` shows what is in force";
+
+/// The name of a project's configuration file.
+const PROJECT_FILE: &str = ".hopty.toml";
 
 /// The permission bit that lets other users write.
 const OTHERS: u32 = 0o002;
@@ -30,7 +35,7 @@ pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Probl
 pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolved {
     let user_path = paths.map(Paths::config_file);
     let project = std::env::current_dir().unwrap_or_default();
-    let project_path = project.join(".hopty.toml");
+    let project_path = project.join(PROJECT_FILE);
     let mut unreadable = Vec::new();
     let mut text_of = |path: &Path| {
         // It may name a program to run, so your own file must not be writable by others. In a project that is
@@ -111,18 +116,32 @@ pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, Ve
     all_right(&problems).map(|()| config)
 }
 
-/// That nothing is wrong in it.
+/// That nothing is wrong in it. What is wrong in the project's file is only printed: that file may be another
+/// person's, and must not keep anyone from a handoff or a program.
 ///
 /// # Errors
 /// Exit code 2 with the first thing that is, and how many more there are.
 pub(super) fn all_right(problems: &[Problem]) -> Result<(), VerbError> {
-    let Some((first, others)) = problems.split_first() else { return Ok(()) };
+    let (of_project, own): (Vec<&Problem>, Vec<&Problem>) =
+        problems.iter().partition(|one| is_of_project(one));
+    for problem in &of_project {
+        note(format_args!("hopty: {problem}{}", problem.in_its_place()));
+    }
+    if !of_project.is_empty() {
+        note(format_args!("hint: {HINT}"));
+    }
+    let Some((first, others)) = own.split_first() else { return Ok(()) };
     let failed = VerbError::new(2, first.to_string());
     Err(match others.len() {
         0 => failed.hint(HINT),
         1 => failed.also("1 more error").hint("`hopty config check` shows both"),
         n => failed.also(&format!("{n} more errors")).hint("`hopty config check` shows all"),
     })
+}
+
+fn is_of_project(problem: &Problem) -> bool {
+    let ConfigSource::File { path, .. } = &problem.at else { return false };
+    Path::new(path).file_name() == Some(OsStr::new(PROJECT_FILE))
 }
 
 /// A configuration file; `None` if there is none. A link to a device counts as none, so that nothing waits

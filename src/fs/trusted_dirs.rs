@@ -35,9 +35,12 @@ pub fn places(dir: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// The main work tree of a linked one, only if the repository lists the linked one, too: anybody can write a
-/// `.git` file that names a repository.
+/// The main work tree of a linked one, only if the repository lists the linked one: anybody can write a `.git`
+/// file that names a repository, or a symbolic link to such a file of another directory.
 fn main_work_tree(link: &Path) -> Option<PathBuf> {
+    if !link.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+        return None;
+    }
     let line = |path: &Path| {
         let text = String::from_utf8(read(path, MAX_LINK)?).ok()?;
         Some(PathBuf::from(text.trim_end().strip_prefix("gitdir: ").unwrap_or(text.trim_end())))
@@ -113,5 +116,9 @@ mod tests {
         }
         assert_eq!(places(&tree), [tree.clone(), main.clone()]);
         assert_eq!(places(&forged), std::slice::from_ref(&forged), "its repository does not know it");
+        let linked = base.join("linked");
+        std::fs::create_dir(&linked).unwrap();
+        std::os::unix::fs::symlink(tree.join(".git"), linked.join(".git")).unwrap();
+        assert_eq!(places(&linked), std::slice::from_ref(&linked), "a link to the file of another directory");
     }
 }

@@ -168,8 +168,12 @@ fn read_until(
     if output.cut == Some(KillReason::Size) || state.changed.len() >= CHANGED_PATHS_MAX {
         state.notes.push("more files are changed than listed here".to_owned());
     }
-    let ask = DiffRunner { git: &git };
+    let ask = DiffRunner { git: &git, special: special_files(git.top(), &state) };
     ask.filters(&mut state);
+    if limits.patch > 0 && !ask.special.is_empty() {
+        let names: Vec<&str> = ask.special.iter().take(NAMED_KEYS).map(String::as_str).collect();
+        state.notes.push(format!("not in changes.patch: {} (neither a file nor a link)", names.join(", ")));
+    }
     if let Some(stat) = ask.diff(&["--stat=120"], "summary", &mut state, STAT_CAP) {
         state.stat = String::from_utf8_lossy(&stat).into_owned();
     }
@@ -304,6 +308,18 @@ fn of_work_until(dir: &Path, moved: Option<&str>, limits: GitLimits, until: Inst
 /// Runs git for diffs of one work tree.
 struct DiffRunner<'a> {
     git: &'a WorkTreeGit,
+    /// Left out, because git refuses the whole diff for one of them.
+    special: Vec<String>,
+}
+
+/// Tracked files in whose place there is a pipe, a socket or a device.
+fn special_files(top: &Path, state: &GitState) -> Vec<String> {
+    let is_special = |path: &str| {
+        let kind = top.join(path).symlink_metadata().map(|meta| meta.file_type());
+        kind.is_ok_and(|kind| !kind.is_file() && !kind.is_symlink() && !kind.is_dir())
+    };
+    let tracked = state.changed.iter().filter(|(code, _)| code != "??").map(|(_, path)| path);
+    tracked.filter(|path| is_special(path)).take(CHANGED_PATHS_MAX).cloned().collect()
 }
 
 impl DiffRunner<'_> {
@@ -311,7 +327,13 @@ impl DiffRunner<'_> {
     fn diff(&self, how: &[&str], what: &str, state: &mut GitState, cap: usize) -> Option<Vec<u8>> {
         // Before the first commit there is no head to compare with; only staged changes are shown.
         let base = if state.head.is_some() { "HEAD" } else { "--cached" };
-        let args: Vec<&str> = DIFF.iter().chain(how).copied().chain([base]).collect();
+        let without: Vec<String> =
+            self.special.iter().map(|path| format!(":(top,exclude,literal){path}")).collect();
+        let mut args: Vec<&str> = DIFF.iter().chain(how).copied().chain([base]).collect();
+        if !without.is_empty() {
+            args.extend(["--", ":/"]);
+            args.extend(without.iter().map(String::as_str));
+        }
         let why = match self.git.ask(&args, cap) {
             Ok(RunOutput { cut: None, status: Some(status), stdout, .. }) if status.success() => {
                 return Some(stdout);

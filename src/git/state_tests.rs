@@ -52,6 +52,20 @@ fn a_work_tree_is_described() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_file_keeps_no_other_change_from_the_patch() {
+    let dir = repository();
+    fs::write(dir.path().join("d"), "two\n").unwrap();
+    for name in ["a b", "c"] {
+        fs::remove_file(dir.path().join(name)).unwrap();
+        nix::unistd::mkfifo(&dir.path().join(name), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    }
+    let state = read(dir.path(), LONG).unwrap().unwrap();
+    assert!(String::from_utf8(state.patch).unwrap().contains("-one\n+two\n"), "{:?}", state.notes);
+    assert!(state.stat.contains("d |"), "{}", state.stat);
+    assert_eq!(state.notes, ["not in changes.patch: a b, c (neither a file nor a link)"]);
+}
+
+#[test]
 fn git_is_asked_as_configured() {
     let dir = repository();
     fs::write(dir.path().join("c"), "two\n").unwrap();

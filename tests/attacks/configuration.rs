@@ -121,6 +121,16 @@ fn what_a_trusted_project_may_not_set_is_named_and_left_out() {
         assert!(told.contains(said) && told.contains("\nhint: "), "{text}: {told}");
         assert_ne!(found["from"], "project", "{text}");
     }
+    // It keeps nobody from a verb.
+    for text in ["[notify]\ncommand = [\"x\"]\n", "not TOML"] {
+        std::fs::write(world.project.join(".hopty.toml"), text).unwrap();
+        for args in [&["handoff", "list"][..], &["run", "--", "true"]] {
+            let output = world.hopty(args);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_ne!(output.status.code(), Some(2), "{text}: {args:?}: {said}");
+            assert!(said.contains(".hopty.toml") && said.contains("\nhint: "), "{text}: {args:?}: {said}");
+        }
+    }
     // Nor in the file of another program, which lies in the project, whoever chose the profile that reads it.
     std::fs::create_dir_all(world.project.join(".claude")).unwrap();
     for chosen_by in ["project", "user"] {
