@@ -109,7 +109,7 @@ impl Supervisor {
         };
         match brief_of {
             Some(handoff) => {
-                self.run.delivery.give_brief(id, self.policy.rules);
+                self.run.delivery.give_brief(id, &self.policy);
                 step.answer(id, HookAnswer::Brief { handoff });
             }
             None => {

@@ -5,15 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy, SETTINGS_CHANGED};
 use super::event::Asker;
 use super::phase::{Phase, RestartRequest, RunPlan, StopFor};
-use super::policy::LATE_SIGNALS_SINCE;
 use super::reported_state::SessionState;
 use super::step::EventStep;
 use super::{ProgramKind, Supervisor};
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 use crate::core::time::Stamp;
-
-/// Since this version of the rules a hand-over that changed settings stop is called held.
-const HELD_SINCE: u32 = 5;
 
 /// A signal file, with the host's findings about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -128,7 +124,7 @@ impl Supervisor {
         // Without a conversation id it asked for the hand-over whose fresh Claude is already running.
         let has_come = matches!(self.phase, Phase::Delivering { .. })
             && !matches!(file, RestartSignal::Conversation { .. });
-        Some((why.to_owned(), self.policy.rules >= LATE_SIGNALS_SINCE && !has_come))
+        Some((why.to_owned(), !self.policy.is_previous_release() && !has_come))
     }
 
     /// Claude runs again: checks a signal that arrived while it did not. A hand-over to another conversation
@@ -322,7 +318,7 @@ impl Supervisor {
     /// Changed settings that run code stop the restart that is being saved: a person has to request it again.
     pub(super) fn hold_request(&mut self, step: &mut EventStep<'_>, changed: &str) {
         let why = format!("{SETTINGS_CHANGED} ({changed})");
-        if self.policy.rules < HELD_SINCE {
+        if self.policy.is_previous_release() {
             return self.cancel_request(step, &format!("{why}; accept them with `hopty restart`"));
         }
         let asker = match self.phase.request().map(|request| request.by) {

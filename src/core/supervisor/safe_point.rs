@@ -23,7 +23,6 @@ use super::event::{HookFacts, PromptOf, SessionsFileStatus};
 use super::hook_decision::{HeldHook, LINES_MS, UnreadAnswer};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
 use super::policy::ProgramKind;
-use super::policy::{REMEMBERS_SINCE, RESUMED_SINCE, WHOLE_TURNS_SINCE};
 use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::claude::carry_over::CarryMethod;
@@ -70,7 +69,7 @@ impl Supervisor {
         if request.forced {
             self.begin_saving(step, request, SafePoint::Now);
         } else if self.policy.agent == ProgramKind::Plain
-            || self.run.is_idle(step.now, &request, self.phase_began.at, self.policy.rules)
+            || self.run.is_idle(step.now, &request, self.phase_began.at, &self.policy)
         {
             if self.waits_for_prompt(step.now, &request) {
                 // A queued prompt begins a turn by itself.
@@ -89,7 +88,7 @@ impl Supervisor {
     fn try_turn_end(&mut self, step: &mut EventStep<'_>, request: RestartRequest, held: &HeldHook) {
         // Running background work and a person's draft are worth waiting for, but not while a hook is held.
         if self.run.work_waits(step.now, &request)
-            || self.run.writing_postpones(step.now, &request, self.policy.rules)
+            || self.run.writing_postpones(step.now, &request, &self.policy)
         {
             self.let_go(step);
         } else if self.waits_for_prompt(step.now, &request) && !self.run.next_is_queued() {
@@ -129,7 +128,7 @@ impl Supervisor {
     fn draft_waits(&mut self, now: Stamp) -> bool {
         let until = now.after(self.policy.config.restart.draft_wait.ms());
         match &mut self.phase {
-            Phase::Waiting { request } if self.run.writing_postpones(now, request, self.policy.rules) => {
+            Phase::Waiting { request } if self.run.writing_postpones(now, request, &self.policy) => {
                 now < *request.draft_until.get_or_insert(until)
             }
             _ => false,
@@ -180,7 +179,7 @@ impl Supervisor {
     /// Whether a person resumed this conversation and nobody has submitted a prompt since: they want to see
     /// it.
     pub(super) fn is_only_resumed(&self) -> bool {
-        self.policy.rules >= RESUMED_SINCE
+        !self.policy.is_previous_release()
             && self.session.runs == 1
             && !self.session.prompted
             && !self.conversation.began_empty
@@ -228,7 +227,7 @@ impl Supervisor {
         if self.policy.rules >= WAITS_SINCE
             && fewer
             && self.run.turn.state == Turn::Idle
-            && (matches!(self.phase, Phase::Waiting { .. }) || self.policy.rules >= WHOLE_TURNS_SINCE)
+            && (matches!(self.phase, Phase::Waiting { .. }) || !self.policy.is_previous_release())
         {
             self.run.set_turn(now, Turn::Busy);
             self.phase.prompt_runs_here(Some(PromptOf::Person));
@@ -259,7 +258,7 @@ impl Supervisor {
         let Phase::Waiting { request } = self.phase.clone() else { return };
         self.let_go(step);
         self.run.set_turn(step.now, Turn::Busy);
-        self.session.prompted |= self.policy.rules >= REMEMBERS_SINCE;
+        self.session.prompted |= !self.policy.is_previous_release();
         self.conversation.spoken = true;
         self.run.typed = None;
         self.conversation.progress.prompted(hook.prompt);

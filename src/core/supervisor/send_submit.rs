@@ -20,7 +20,7 @@ use super::paste_and_enter::{
     DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
 };
 use super::phase::Phase;
-use super::policy::{ASKED_SINCE, Policy};
+use super::policy::Policy;
 use super::reported_state::SessionState;
 use super::screen_facts::{PromptBox, ScreenFacts};
 use super::step::EventStep;
@@ -39,8 +39,6 @@ pub(super) const OBSTACLE_SETTLE_MS: u64 = 300;
 pub(super) const TYPING_MS: u64 = 600;
 /// How long a hand-over waits for a prompt being typed, in ms.
 const HAND_OVER_MS: u64 = 5000;
-/// Since this version of the rules the transcript reports a turn that a hook missed.
-const MISSED_SINCE: u32 = 4;
 /// The request number of hopty's own prompt; no request uses it.
 const OWN: u64 = 0;
 
@@ -144,7 +142,7 @@ impl Supervisor {
     /// Whether Claude may be asking for a permission or an answer while hopty types by itself: the box on the
     /// screen may hide the question.
     pub(super) fn asks_against_own(&self) -> bool {
-        self.policy.rules >= ASKED_SINCE
+        !self.policy.is_previous_release()
             && (self.sends_own() || matches!(self.phase, Phase::Delivering { .. }))
             && self.run.may_be_asking()
     }
@@ -189,7 +187,7 @@ impl Supervisor {
                     && self.run.box_is_empty()
                     && self.box_has_settled(step.now) =>
             {
-                if self.policy.rules >= ASKED_SINCE && self.run.may_be_asking() {
+                if !self.policy.is_previous_release() && self.run.may_be_asking() {
                     self.conversation.limit_wait = None;
                     return resume_failed(step, "Claude may still be asking you for a permission");
                 }
@@ -307,7 +305,7 @@ impl Supervisor {
     /// turn wait for a change, so the turn must be reported even if it is over by now.
     fn misses_turn(&self) -> bool {
         !self.run.hooks.seen
-            || self.policy.rules >= MISSED_SINCE && self.state_by_sources().state == SessionState::Idle
+            || !self.policy.is_previous_release() && self.state_by_sources().state == SessionState::Idle
     }
 
     fn settle_submit(&mut self, step: &mut EventStep<'_>, result: SendResult) {

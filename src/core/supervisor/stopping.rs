@@ -6,7 +6,7 @@ use super::conversation_chain::naming_left;
 use super::event::SessionsFileStatus;
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, INTERRUPT_WINDOW_MS, killed_by, meaning};
 use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor, StopStep};
-use super::policy::{ProgramKind, SHUTDOWN_SINCE, UNWRITTEN_SINCE};
+use super::policy::ProgramKind;
 use super::prompt_delivery::PromptDelivery;
 use super::restart_budget::RestartBudget;
 use super::run_state::RunState;
@@ -268,12 +268,12 @@ impl Supervisor {
 
     /// Whether the host was told to end, and the session's last sentence says so.
     fn names_shutdown(&self, why: &StopFor) -> bool {
-        matches!(why, StopFor::Shutdown) && self.policy.rules >= SHUTDOWN_SINCE
+        matches!(why, StopFor::Shutdown) && !self.policy.is_previous_release()
     }
 
     /// Whether Claude wrote nothing of the conversation to a transcript.
     pub(super) fn is_unwritten(&self) -> bool {
-        self.policy.rules >= UNWRITTEN_SINCE && self.conversation.is_unwritten()
+        !self.policy.is_previous_release() && self.conversation.is_unwritten()
     }
 
     pub(super) fn close(

@@ -12,7 +12,7 @@ use super::limit_and_error_wait::LimitHistory;
 use super::permission_mode::PermissionModes;
 use super::person::{People, dialog_answered};
 use super::phase::{Phase, StopFor, StopStep};
-use super::policy::{Policy, REMEMBERS_SINCE};
+use super::policy::Policy;
 use super::prompt_delivery::PromptDelivery;
 use super::reported_state::{SessionState, StateEntry};
 use super::restart_budget::RestartBudget;
@@ -177,7 +177,7 @@ impl Supervisor {
                     self.session.miss_hooks(step);
                 }
                 self.run.set_turn(step.now, Turn::Busy);
-                self.session.prompted |= self.policy.rules >= REMEMBERS_SINCE;
+                self.session.prompted |= !self.policy.is_previous_release();
                 self.conversation.spoken = true;
             }
             Event::TurnBegan { .. } => {}
@@ -195,7 +195,7 @@ impl Supervisor {
             Event::Screen { facts } => {
                 self.modes.look(step.now, facts, self.has_spoken());
                 if self.phase.has_run() {
-                    self.run.screen.look(step.now, facts, self.policy.rules);
+                    self.run.screen.look(step.now, facts, &self.policy);
                 }
             }
             Event::Status { status, conversation, waiting_for } => {
