@@ -34,11 +34,10 @@ pub(super) fn join(
     match end {
         AttachEnd::Ended(code, message) => {
             print_notices(message.as_deref());
-            let named = message.as_ref().is_some_and(|message| message.contains("--handoff"));
             if let Some(message) = message {
                 print(&visible(&message));
             }
-            if !named && let Some(waiting) = notice::at_end(paths, name) {
+            if let Some(waiting) = notice::at_end(paths, name) {
                 print(&waiting);
             }
             Ok(code)

@@ -11,6 +11,16 @@ use super::{ProgramKind, Supervisor};
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 use crate::core::time::Stamp;
 
+/// How a restart that waits or is being saved is given up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dropped {
+    /// The clients get no notice.
+    Quietly,
+    Openly,
+    /// Changed settings hold it.
+    Held,
+}
+
 /// A signal file, with the host's findings about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SignalReport {
@@ -194,7 +204,7 @@ impl Supervisor {
     pub fn restart_changes_nothing(&self, now: Stamp, at_once: bool, handoff: bool) -> Option<Reply> {
         let handoff = handoff && self.policy.agent == ProgramKind::Claude;
         if let Some(reason) = self.refuses_restart(now, handoff) {
-            return Some(Reply::Refused { reason });
+            return Some(Reply::Refused(reason.into()));
         }
         let Phase::Waiting { request } = &self.phase else { return None };
         let covers = request.explicit && request.now >= at_once && request.handoff >= handoff;
@@ -215,8 +225,8 @@ impl Supervisor {
             Some("this session does not run Claude".to_owned())
         };
         let answer = match (refused, way) {
-            (Some(reason), _) => Err(Reply::Refused { reason }),
-            (None, None) => Err(Reply::Refused { reason: "there is no earlier conversation".to_owned() }),
+            (Some(reason), _) => Err(Reply::Refused(reason.into())),
+            (None, None) => Err(Reply::Refused("there is no earlier conversation".into())),
             (None, Some(_)) if !at_once && !self.may_be_left(step.now, &request) => Err(Reply::Busy),
             (None, Some(way)) => Ok(way),
         };
@@ -297,7 +307,7 @@ impl Supervisor {
     /// Cancels it without a notice, because people know.
     pub(super) fn cancel_quietly(&mut self, step: &mut EventStep<'_>, why: &str) {
         let text = self.cancelled(why);
-        let reported = text.and_then(|text| self.report_dropped(step, text, false));
+        let reported = text.and_then(|text| self.report_dropped(step, text, Dropped::Quietly));
         self.let_claude_continue(step, reported);
     }
 
@@ -333,14 +343,14 @@ impl Supervisor {
             "Held the hand-over requested {asker}: {why}; accept them with `hopty restart` in another \
              terminal."
         );
-        let reported = self.report_dropped(step, text, true);
+        let reported = self.report_dropped(step, text, Dropped::Held);
         self.let_claude_continue(step, reported);
     }
 
     /// Reports that the restart that waits or is being saved is cancelled, and returns the sentence; `None`
     /// if there is none.
     pub(super) fn drop_request(&self, step: &mut EventStep<'_>, why: &str) -> Option<String> {
-        self.report_dropped(step, self.cancelled(why)?, true)
+        self.report_dropped(step, self.cancelled(why)?, Dropped::Openly)
     }
 
     /// The sentence about the restart that waits or is being saved.
@@ -353,14 +363,14 @@ impl Supervisor {
         Some(format!("Cancelled the hand-over requested by {asker}: {why}."))
     }
 
-    fn report_dropped(&self, step: &mut EventStep<'_>, text: String, is_reported: bool) -> Option<String> {
+    fn report_dropped(&self, step: &mut EventStep<'_>, text: String, how: Dropped) -> Option<String> {
         let request = self.phase.request()?;
         let (by, level) = (request.by, request.level);
-        let decision = match is_reported {
-            true => step.tell(DecisionKind::RestartCancelled, text.clone()),
-            false => step.decide(DecisionKind::RestartCancelled, text.clone()),
+        let decision = match how {
+            Dropped::Quietly => step.decide(DecisionKind::RestartCancelled, text.clone()),
+            Dropped::Openly | Dropped::Held => step.tell(DecisionKind::RestartCancelled, text.clone()),
         };
-        decision.also(request.seq).by(by).level(level);
+        decision.also(request.seq).by(by).level(level).held(how == Dropped::Held);
         if self.phase.has_taken_prompt() {
             let interrupted = self.session.interrupted_at(step.line);
             step.act(Action::ReturnPrompt { submit: !interrupted });

@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Reply, SendResult, Typing};
+use super::action::{Refusal, Reply, SendResult, Typing};
 use super::key_hold_decision::KeyHold;
 use super::limit_and_error_wait::{ResumeAfter, resume_failed};
 use super::paste_and_enter::{
@@ -26,9 +26,6 @@ use super::screen_facts::{PromptBox, ScreenFacts};
 use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
-
-/// The refusal to type after a person's draft.
-pub const DRAFT: &str = "there is a draft in the prompt box";
 
 /// How long a submission may take, in ms.
 const LIMIT_MS: u64 = 30_000;
@@ -216,9 +213,9 @@ impl Supervisor {
                 if let Some(sending) = &mut self.sending {
                     sending.submission.step = SubmissionStep::Ready { hindered: since };
                 }
-                if let (Some(reason), Some(since)) = (hindrance, since) {
+                if let (Some(refusal), Some(since)) = (hindrance, since) {
                     if step.now >= since.after(OBSTACLE_SETTLE_MS) {
-                        self.refuse_submit(step, reason);
+                        self.refuse_submit(step, refusal);
                     }
                     return;
                 }
@@ -247,19 +244,22 @@ impl Supervisor {
     }
 
     /// What prevents typing now.
-    fn hindrance(&self) -> Option<String> {
+    fn hindrance(&self) -> Option<Refusal> {
         let for_itself = |sending: &Sending| sending.command || sending.own.is_some();
         let wait = self.conversation.limit_wait.as_ref();
         let wait = wait.filter(|_| !self.sending.as_ref().is_some_and(for_itself));
         if let Some(reason) = wait.and_then(|wait| wait.hinders(self.ticked)) {
-            return Some(reason);
+            return Some(reason.into());
         }
         if self.run.stopped {
-            return Some("the program is suspended".to_owned());
+            return Some("the program is suspended".into());
         }
         match (self.run.obstacle(), self.run.screen.facts.prompt) {
-            (Some(name), _) => Some(format!("Claude shows a dialog ({name})")),
-            (None, PromptBox::Draft) => Some(DRAFT.to_owned()),
+            (Some(name), _) => Some(format!("Claude shows a dialog ({name})").into()),
+            (None, PromptBox::Draft) => Some(Refusal {
+                for_draft: !self.policy.is_previous_release(),
+                ..Refusal::from("there is a draft in the prompt box")
+            }),
             _ => None,
         }
     }
@@ -322,14 +322,15 @@ impl Supervisor {
         }
     }
 
-    fn refuse_submit(&mut self, step: &mut EventStep<'_>, reason: String) {
+    fn refuse_submit(&mut self, step: &mut EventStep<'_>, refusal: impl Into<Refusal>) {
+        let refusal = refusal.into();
         let Some(sending) = self.sending.take() else { return };
         self.give_keys_back(step, &sending);
         if sending.own.is_some() {
             self.conversation.limit_wait = None;
-            resume_failed(step, &reason);
+            resume_failed(step, &refusal.reason);
         }
-        step.refuse(sending.id, reason);
+        step.refuse(sending.id, refusal);
     }
 
     /// Keys are held from the paste on, so that they do not mix with it; a hand-over that has begun keeps
@@ -357,7 +358,7 @@ impl Supervisor {
         if entered {
             self.settle_submit(step, SendResult::Unknown);
         } else {
-            self.refuse_submit(step, "Ctrl+C was pressed in the session".to_owned());
+            self.refuse_submit(step, "Ctrl+C was pressed in the session");
         }
     }
 
@@ -379,7 +380,7 @@ impl Supervisor {
                 Phase::Running | Phase::Waiting { .. } => "Claude drew no empty prompt box in time",
                 _ => "a hand-over took too long",
             };
-            self.refuse_submit(step, reason.to_owned());
+            self.refuse_submit(step, reason);
         }
     }
 }

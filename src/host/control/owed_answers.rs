@@ -147,6 +147,7 @@ mod tests {
             handoff: Some(id.clone()),
             conversation: None,
             cause: None,
+            held: false,
             sentence: "why".to_owned(),
             because: Vec::new(),
         };

@@ -9,10 +9,9 @@ use crate::core::config::RestartMode;
 use crate::core::ids::SessionName;
 use crate::core::process_change::Signal;
 use crate::core::supervisor::ProgramKind;
-use crate::core::supervisor::action::{DecisionKind, Reply};
+use crate::core::supervisor::action::{DecisionKind, Refusal, Reply};
 use crate::core::supervisor::event::{Asker, Event};
 use crate::core::supervisor::handover_question::AskAnswer;
-use crate::core::supervisor::send_submit::DRAFT;
 use crate::core::terminal::Size;
 use crate::fs::session::{self, SessionError};
 use crate::host::Host;
@@ -458,7 +457,7 @@ impl Host {
         }
         // A key has no answer of its own: a refusal becomes a notice.
         if self.control.settle_key(number)
-            && let Reply::Refused { reason } = with
+            && let Reply::Refused(Refusal { reason, .. }) = with
         {
             self.notice(DecisionKind::RestartIgnored, &format!("No hand-over: {reason}."));
         }
@@ -474,9 +473,9 @@ impl Host {
                 return self
                     .answer(request_id, Ok(SendAnswer { result, seq, mark, ..SendAnswer::default() }));
             }
-            Reply::Refused { reason } => {
+            Reply::Refused(Refusal { reason, for_draft }) => {
                 self.control.waits_no_more(request_id.connection);
-                let draft = if reason == DRAFT { self.draft_line() } else { None };
+                let draft = if *for_draft { self.draft_line() } else { None };
                 let (name, status) = (&self.session.claim.name, self.status());
                 let hint = match (draft, status.continue_hint()) {
                     (_, Some(way)) => way,

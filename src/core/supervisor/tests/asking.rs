@@ -210,6 +210,7 @@ fn changed_settings_hold_what_a_level_or_a_signal_asks_for() {
         s.call(event);
         assert_eq!(s.sup.next_handover(s.now).unwrap().when, HandoverWhen::Held, "after {event:?}");
     }
+    assert!(s.all.iter().any(|action| matches!(action, Action::Decide { decision } if decision.is_held())));
     s.usage(20);
     assert_eq!(s.sup.next_handover(s.now).unwrap().when, HandoverWhen::Level, "Claude has compacted");
     assert!(held(RULES, &level).starts_with("Held the hand-over requested by a context level: settings"));
