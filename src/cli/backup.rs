@@ -1,11 +1,12 @@
 //! `hopty backup`: everything that hopty keeps, and what you need to continue with Claude, in one file.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::FromRawFd;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use nix::errno::Errno;
 use serde_json::json;
 
 use super::control::paths;
@@ -20,6 +21,7 @@ use crate::fs::backup::{
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::sys::clock::Clock;
+use crate::sys::inherited;
 use crate::sys::safe_file::{self, FileRule};
 use crate::tty::passphrase;
 
@@ -397,13 +399,22 @@ fn begins_encrypted(file: &Path) -> bool {
     begin.is_some_and(|begin| is_encrypted(&begin))
 }
 
+/// The text behind a descriptor that the caller of hopty opened, which is closed afterwards.
+fn read_descriptor(fd: i32) -> io::Result<String> {
+    if !inherited::has_descriptor(fd) {
+        return Err(Errno::EBADF.into());
+    }
+    // SAFETY: it is inherited and hopty's options name it once, so nothing else in this process owns it.
+    let file = unsafe { File::from_raw_fd(fd) };
+    let mut text = String::new();
+    file.take(KEY_CAP).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// The passphrase from the options; hopty asks twice for a new one.
 fn phrase_of(options: &PhraseOptions, is_new: bool) -> Result<Option<String>, VerbError> {
     let phrase = if let Some(fd) = options.passphrase_fd {
-        // SAFETY: the caller of hopty gave it this descriptor to read from; it is closed with the file.
-        let file = unsafe { File::from_raw_fd(fd) };
-        let mut text = String::new();
-        file.take(KEY_CAP).read_to_string(&mut text).map_err(|error| {
+        let text = read_descriptor(fd).map_err(|error| {
             VerbError::new(1, format!("cannot read the passphrase from descriptor {fd}: {error}"))
                 .hint("open it for hopty, as in `3< FILE` with `--passphrase-fd 3`")
         })?;

@@ -119,6 +119,12 @@ pub fn descriptors() -> Vec<i32> {
     open
 }
 
+/// Whether this process inherited `descriptor`.
+pub fn has_descriptor(descriptor: i32) -> bool {
+    let was_open = u8::try_from(descriptor).is_ok_and(|stream| stream < 3 && !was_closed(stream));
+    was_open || descriptor > 2 && fd::is_close_on_exec(descriptor) == Some(false)
+}
+
 /// Makes `command`, which replaces this process, inherit the same. `state`: the result of [`signals()`], if
 /// this process has changed dispositions since.
 pub fn pass_on(command: &mut Command, state: Option<SignalState>) {
