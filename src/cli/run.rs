@@ -378,7 +378,7 @@ fn session_of_before(start: &mut Start, own: &OwnArgs) -> Result<Option<SessionO
     Ok(None)
 }
 
-/// Why no session can be options_before.
+/// Why no session can be kept.
 fn no_session_dir(paths: &Paths) -> Option<String> {
     if !paths.is_known() {
         return Some("HOME is not set to an absolute path".to_owned());
@@ -580,7 +580,7 @@ fn take_terminal(launch: &mut Launch) -> io::Result<Option<RawTerminal>> {
         return Ok(None);
     }
     let (hold, ahead) = RawTerminal::take_with_ahead()?;
-    (launch.size, launch.termios, launch.ahead) = (raw::size(), Some(hold.found().clone()), ahead);
+    (launch.size, launch.termios, launch.ahead) = (raw::size(), Some(hold.modes_before().clone()), ahead);
     Ok(Some(hold))
 }
 
