@@ -42,7 +42,7 @@ impl Terminals {
     }
 
     /// The client that started this host is about to attach on this connection.
-    pub fn expect(&mut self, connection: u64) {
+    pub fn await_client(&mut self, connection: u64) {
         self.launcher = Some(connection);
     }
 
