@@ -48,7 +48,6 @@ pub fn note() {
 }
 
 /// Asks the kernel, because the C library hides two signals (32, 33).
-#[cfg(target_os = "linux")]
 fn is_ignored(signal: i32) -> bool {
     // The kernel's `struct sigaction`: handler, flags, restorer, mask.
     let mut now = [0u64; 4];
@@ -57,15 +56,6 @@ fn is_ignored(signal: i32) -> bool {
         libc::syscall(libc::SYS_rt_sigaction, signal, std::ptr::null::<u64>(), now.as_mut_ptr(), 8)
     };
     done == 0 && now[0] == libc::SIG_IGN as u64
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_ignored(signal: i32) -> bool {
-    // SAFETY: an all-zero sigaction is valid, and sigaction with a null action only reads.
-    unsafe {
-        let mut now: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
-    }
 }
 
 /// The signal dispositions that this process inherited. Call it before catching, ignoring or blocking any.

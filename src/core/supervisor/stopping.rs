@@ -21,9 +21,8 @@ const QUICK_DEATH_MS: u64 = 60_000;
 const IGNORED_MS: u64 = 12_000;
 /// The last sentence of a session whose host was told to end.
 const SHUTDOWN: &str = "The host was told to end (SIGTERM), as at a logout or a shutdown.";
-/// The number of SIGCONT on this platform.
-pub(super) const CONT: Signal =
-    Signal(if cfg!(any(target_os = "macos", target_os = "freebsd")) { 19 } else { 18 });
+/// SIGCONT.
+pub(super) const CONT: Signal = Signal(18);
 
 /// The remaining processes of a run were ended.
 pub(super) fn reaped(step: &mut EventStep<'_>, run: u32, processes: u32) {
