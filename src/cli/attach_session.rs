@@ -16,6 +16,7 @@ use crate::core::ids::SessionName;
 use crate::core::process_change::Signal;
 use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
+use crate::fs::session::ListedSession;
 use crate::tty::{can_draw, raw};
 
 pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, VerbError> {
@@ -83,7 +84,10 @@ fn choose_session(paths: &Paths) -> Result<AttachChoice, VerbError> {
         ([one], _) | ([], [one]) => Ok(AttachChoice::One(one.clone())),
         // The error says what else can be done.
         ([], []) => live_session(paths, None, Rule::Any).map(AttachChoice::One),
-        _ => Ok(choice(list::statuses(paths, names.into_iter().map(|name| (name, true)).collect()), &here)),
+        _ => {
+            let alive = names.into_iter().map(|name| ListedSession { name, is_alive: true });
+            Ok(choice(list::statuses(paths, alive.collect()), &here))
+        }
     }
 }
 

@@ -242,8 +242,8 @@ fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport,
 /// The window size that Claude's status line reported for this conversation, if a session's file has it.
 fn known_window(paths: &Paths, transcript: &Path) -> Option<u64> {
     let stem = transcript.file_stem()?.to_str()?;
-    session::list(paths).into_iter().find_map(|(name, _)| {
-        let last = session::status(&paths.session(&name)).ok()??;
+    session::list(paths).into_iter().find_map(|listed| {
+        let last = session::status(&paths.session(&listed.name)).ok()??;
         let same = last.conversation.is_some_and(|conversation| conversation.as_str() == stem);
         (same && last.context.window_from.is(WindowFrom::Statusline)).then_some(last.context.window)
     })

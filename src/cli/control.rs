@@ -15,7 +15,7 @@ use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
 use crate::core::text::nearest_word::slips;
 use crate::fs::paths::Paths;
-use crate::fs::session;
+use crate::fs::session::{self, ListedSession};
 use crate::ipc::address;
 use crate::ipc::control_client::{ControlClient, NoAnswer};
 use crate::ipc::message::{Code, PROTOCOL, Request, RequestError};
@@ -79,7 +79,7 @@ pub(super) fn live_session(paths: &Paths, given: Option<&str>, rule: Rule) -> Re
     check_sessions_dir(paths)?;
     let all = session::list(paths);
     let alive: Vec<SessionName> =
-        all.iter().filter(|(_, alive)| *alive).map(|(name, _)| name.clone()).collect();
+        all.iter().filter(|session| session.is_alive).map(|session| session.name.clone()).collect();
     if let Some(name) = outer_session(paths)
         && alive.contains(&name)
     {
@@ -91,7 +91,7 @@ pub(super) fn live_session(paths: &Paths, given: Option<&str>, rule: Rule) -> Re
         ([one], _, _) => Ok(one.clone()),
         ([], [one], Rule::Any) => Ok(one.clone()),
         ([], [], _) => {
-            let last = last_of(paths, all.iter().map(|(name, _)| name), &here);
+            let last = last_of(paths, all.iter().map(|session| &session.name), &here);
             let last = last.map_or_else(String::new, |name| {
                 format!("; the last one here was {name}: `hopty why {name}`")
             });
@@ -133,7 +133,7 @@ pub(super) fn nearest(paths: &Paths, sessions: &[SessionName]) -> Vec<SessionNam
 /// The session of this directory whose file is the newest.
 pub(super) fn last_here(paths: &Paths) -> Option<SessionName> {
     let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).ok()?;
-    let all: Vec<SessionName> = session::list(paths).into_iter().map(|(name, _)| name).collect();
+    let all: Vec<SessionName> = session::list(paths).into_iter().map(|session| session.name).collect();
     last_of(paths, all.iter(), Path::new(&*here.to_string_lossy())).cloned()
 }
 
@@ -199,12 +199,12 @@ pub(super) fn unknown_session(paths: &Paths, name: &SessionName) -> VerbError {
         return failed.hint("`hopty ls` lists sessions; for Claude's own use `hopty -- attach`");
     }
     let slip = slips(name.as_str());
-    let near = session::list(paths).into_iter().map(|(known, alive)| {
+    let near = session::list(paths).into_iter().map(|ListedSession { name: known, is_alive }| {
         // The beginning of a name is as near as a misspelled name, and a live session is nearer than an ended
         // one.
         let begins = name.as_str().len() > 1 && known.as_str().starts_with(name.as_str());
         let edits = osa_distance(known.as_str(), name.as_str());
-        (if begins { edits.min(slip) } else { edits }, !alive, known)
+        (if begins { edits.min(slip) } else { edits }, !is_alive, known)
     });
     match near.min().filter(|(edits, ..)| *edits <= slip) {
         Some((.., near)) => failed.hint(format!("did you mean {near}? `hopty ls --all` lists sessions")),

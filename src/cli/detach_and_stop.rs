@@ -117,6 +117,5 @@ fn for_each<T>(
 
 pub(super) fn live_names(paths: &Paths) -> Result<Vec<SessionName>, VerbError> {
     super::control::check_sessions_dir(paths)?;
-    let all = crate::fs::session::list(paths).into_iter();
-    Ok(all.filter(|(_, alive)| *alive).map(|(name, _)| name).collect())
+    Ok(crate::fs::session::live_names(paths))
 }

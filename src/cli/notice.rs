@@ -116,8 +116,8 @@ pub(super) fn detached_sessions(paths: &Paths) -> Vec<SessionName> {
         return Vec::new();
     };
     let here = PathBuf::from(here.to_string_lossy().into_owned());
-    let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
-    let of_here = alive.filter(|name| dir_of(paths, name).as_ref() == Some(&here));
+    let of_here =
+        session::live_names(paths).into_iter().filter(|name| dir_of(paths, name).as_ref() == Some(&here));
     let status = |name: SessionName| {
         let answer = HostControl::connect(paths, &name, Some(PATIENCE)).and_then(|mut host| host.status());
         answer.ok().map(|status| (name, status))

@@ -218,7 +218,7 @@ fn last_recording(all: bool) -> Result<PathBuf, VerbError> {
     let here = working_dir()?;
     let real = |dir: &Path| dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let is_here = |dir: &Path| session::working_dir(dir).is_some_and(|dir| real(&dir) == real(&here));
-    let sessions = session::list(&paths).into_iter().map(|(name, _)| paths.session(&name));
+    let sessions = session::list(&paths).into_iter().map(|listed| paths.session(&listed.name));
     let (mut dirs, others): (Vec<PathBuf>, Vec<PathBuf>) = sessions.partition(|dir| all || is_here(dir));
     dirs.iter_mut().for_each(|dir| dir.push(session::RECORDINGS));
     dirs.push(here.clone());

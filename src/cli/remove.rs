@@ -61,8 +61,8 @@ pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, VerbError> {
     check_sessions_dir(&paths)?;
     let resumable = resumable(&paths);
     let (mut removed, mut kept) = (0, 0);
-    for (name, alive) in session::list(&paths) {
-        if alive || !is_old(&paths, &name, Duration::from_millis(older.ms())) {
+    for name in session::ended_names(&paths) {
+        if !is_old(&paths, &name, Duration::from_millis(older.ms())) {
             continue;
         }
         if resumable.contains(&name) {

@@ -318,7 +318,7 @@ fn ended_sessions(
     paths: &Paths,
     wanted: impl Fn(&SessionStatus) -> bool,
 ) -> Vec<(SessionName, SessionStatus)> {
-    let names = session::list(paths).into_iter().filter(|(_, alive)| !*alive).map(|(name, _)| name);
+    let names = session::ended_names(paths).into_iter();
     let all: Vec<_> = names.filter_map(|name| ended(paths, &name).map(|last| (name, last))).collect();
     let went_on = |last: &SessionStatus| {
         let later = |other: &SessionStatus| {
@@ -383,13 +383,12 @@ fn with_obstacles(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Ve
 
 /// The conversations of live sessions.
 fn running_conversations(paths: &Paths) -> Vec<ConversationId> {
-    let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     let of = |name: SessionName| {
         let answer =
             HostControl::connect(paths, &name, Some(COMMAND_ANSWER_LIMIT)).and_then(|mut host| host.status());
         answer.ok().or_else(|| super::status::unresponsive(paths, &name))?.conversation
     };
-    alive.filter_map(of).collect()
+    session::live_names(paths).into_iter().filter_map(of).collect()
 }
 
 /// Whether another Claude has resumed it since.

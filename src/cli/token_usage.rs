@@ -211,7 +211,7 @@ fn note_running(paths: &Paths, without_cost: &HashSet<&ConversationId>) {
     if without_cost.is_empty() {
         return;
     }
-    for (name, _) in session::list(paths).into_iter().filter(|(_, alive)| *alive) {
+    for name in session::live_names(paths) {
         let status = HostControl::connect(paths, &name, Some(PATIENCE)).and_then(|mut host| host.status());
         let Ok(status) = status else { continue };
         let counts = status.conversation.as_ref().is_some_and(|id| without_cost.contains(id));

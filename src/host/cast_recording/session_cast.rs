@@ -446,8 +446,8 @@ fn file_time() -> String {
 /// Removes the recordings of `record.auto` that are older than `days`.
 pub fn remove_old(paths: &Paths, days: u32) {
     let limit = Duration::from_secs(u64::from(days) * 86_400);
-    for (name, _) in session::list(paths) {
-        let dir = paths.session(&name).join(session::RECORDINGS);
+    for listed in session::list(paths) {
+        let dir = paths.session(&listed.name).join(session::RECORDINGS);
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
             if entry.file_name().to_string_lossy().starts_with(AUTO_PREFIX)
