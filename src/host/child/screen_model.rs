@@ -55,6 +55,14 @@ fn next_step(step: usize, fed: usize, took: u64, whole: bool) -> usize {
     if whole || took > SLICE_US { fitting.min(2 * step) } else { step }
 }
 
+/// Bytes that were fed to the screen.
+#[derive(Debug, PartialEq, Eq)]
+struct FedBytes {
+    length: usize,
+    /// They were not cut by a chunk's end, and none were skipped.
+    is_whole_step: bool,
+}
+
 /// A screen and its backlog.
 #[derive(Debug)]
 pub(in crate::host) struct ScreenModel {
@@ -215,10 +223,10 @@ impl ScreenModel {
         let begun = clock.micros();
         let mut at = begun;
         while at < begun + SLICE_US {
-            let Some((fed, whole)) = self.step() else { break };
+            let Some(FedBytes { length, is_whole_step }) = self.step() else { break };
             let took = clock.micros() - at;
             at += took;
-            self.step = next_step(self.step, fed, took, whole);
+            self.step = next_step(self.step, length, took, is_whole_step);
         }
         self.catching_up = self.waiting > 0 && !self.is_urgent(self.latest);
         self.end_frame(clock.now());
@@ -255,8 +263,8 @@ impl ScreenModel {
         self.screen.look(|screen| marks.rows_since(screen, mark))
     }
 
-    /// Feeds the next bytes; returns how many, and whether they were a whole step; `None` if there are none.
-    fn step(&mut self) -> Option<(usize, bool)> {
+    /// Feeds the next bytes; `None` if there are none.
+    fn step(&mut self) -> Option<FedBytes> {
         debug_assert!(!self.is_being_read, "what is being read is not known yet");
         let first = self.chunks.front()?;
         let rest = &first.bytes()[self.fed..];
@@ -279,7 +287,7 @@ impl ScreenModel {
             let heard = std::mem::take(&mut self.heard);
             self.screen.change(|screen| screen.learn(&heard));
         }
-        Some((length, skipped == 0 && length == self.step))
+        Some(FedBytes { length, is_whole_step: skipped == 0 && length == self.step })
     }
 
     /// Switches the model off because a result of it caused a failure.

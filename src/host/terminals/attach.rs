@@ -38,8 +38,9 @@ impl Terminals {
         }
         let Some(run) = &mut scene.run else { return };
         let redo = redo.filter(|(number, _)| *number == run.number);
-        let (kept, all) = self.backlog.take();
-        if all && (first || (returns && redo.is_some())) {
+        if let Some(kept) = self.backlog.take_whole()
+            && (first || (returns && redo.is_some()))
+        {
             if let Some(client) = self.clients.get_mut(&id) {
                 client.put(id, &redo.unwrap_or_default().1, scene);
                 client.put(id, &kept, scene);

@@ -85,7 +85,7 @@ fn a_flood_is_passed_over() {
     write(&mut model, b"\n\n\n\n", Stamp(5));
     model.look(|_| ());
     write(&mut model, &b"a line of text\r\n".repeat(2000), Stamp(5));
-    assert_eq!(model.step(), Some((16 * 1986, false)));
+    assert_eq!(model.step(), Some(FedBytes { length: 16 * 1986, is_whole_step: false }));
     assert_eq!(
         model.look(|screen| (screen.history_len(), screen.lines()[2].clone())),
         Some((10, "a line of text".to_owned()))
