@@ -189,12 +189,19 @@ struct TurnAnswer {
     answer: LastAnswer,
 }
 
+/// A session at the end of a look at it.
+struct SeenSession {
+    session: SessionStatus,
+    /// Claude waits for a prompt, and no hand-over is under way.
+    is_idle: bool,
+}
+
 impl TurnWait<'_> {
     /// Waits for the end of the turn, and reads its answer.
     fn answer(&mut self, control: &mut HostControl) -> Result<TurnAnswer, VerbError> {
         let mut idle_since = None;
         loop {
-            let (session, is_idle) = self.look(control)?;
+            let SeenSession { session, is_idle } = self.look(control)?;
             if let Some((conversation, answer)) = self.transcript_answer(&session, is_idle)? {
                 return Ok(TurnAnswer { session, conversation, answer });
             }
@@ -257,9 +264,8 @@ impl TurnWait<'_> {
         Ok(answer)
     }
 
-    /// Waits until Claude waits for a prompt, [`SLICE`] at most, and returns whether it does. Prints once
-    /// what the session is blocked on.
-    fn look(&mut self, control: &mut HostControl) -> Result<(SessionStatus, bool), VerbError> {
+    /// Waits until Claude waits for a prompt, [`SLICE`] at most. Prints once what the session is blocked on.
+    fn look(&mut self, control: &mut HostControl) -> Result<SeenSession, VerbError> {
         let left =
             self.until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));
         control.limit(left.saturating_add(ANSWER));
@@ -272,7 +278,7 @@ impl TurnWait<'_> {
         // During a hand-over Claude is idle for moments.
         if met {
             let is_idle = !session.is_handed_over();
-            return Ok((session, is_idle));
+            return Ok(SeenSession { session, is_idle });
         }
         let on = session.blocked_on(local).map(|what| visible(&what));
         if let Some(what) = on.as_ref().filter(|_| on != self.blocked) {
@@ -284,7 +290,7 @@ impl TurnWait<'_> {
             ));
         }
         self.blocked = on;
-        Ok((session, false))
+        Ok(SeenSession { session, is_idle: false })
     }
 
     fn check_time(&self, session: &SessionStatus) -> Result<(), VerbError> {

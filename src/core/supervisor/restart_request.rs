@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy, SETTINGS_CHANGED};
-use super::event::Asker;
+use super::event::{Asker, RestartOrder};
 use super::phase::{Phase, RestartRequest, RunPlan, StopFor};
 use super::reported_state::SessionState;
 use super::step::EventStep;
@@ -33,6 +33,13 @@ pub(super) struct SignalReport {
     pub dir: Option<NamedDir>,
 }
 
+/// Why a signal is ignored.
+struct SignalRefusal {
+    reason: String,
+    /// It counts once Claude runs again.
+    counts_later: bool,
+}
+
 /// The decision that a signal leads to.
 fn signal_sentence(file: &RestartSignal) -> String {
     match file {
@@ -52,9 +59,9 @@ impl Supervisor {
     pub(super) fn signal(&mut self, step: &mut EventStep<'_>, seen: &SignalReport) {
         self.session.late_signal = None;
         let file = &seen.file;
-        if let Some((reason, is_late)) = self.refuses_signal(step.now, seen) {
+        if let Some(SignalRefusal { reason, counts_later }) = self.refuses_signal(step.now, seen) {
             let mut sentence = format!("Ignored a restart signal: {reason}.");
-            if is_late {
+            if counts_later {
                 sentence = format!(
                     "Put a restart signal off: {reason}. It counts afterwards in the same conversation."
                 );
@@ -98,8 +105,8 @@ impl Supervisor {
         self.try_safe_point(step);
     }
 
-    /// Why a signal is ignored now, and whether it counts once Claude runs again.
-    fn refuses_signal(&self, now: Stamp, seen: &SignalReport) -> Option<(String, bool)> {
+    /// Why a signal is ignored now.
+    fn refuses_signal(&self, now: Stamp, seen: &SignalReport) -> Option<SignalRefusal> {
         let SignalReport { ref file, fresh, sessions, .. } = *seen;
         let reason = match file {
             RestartSignal::Malformed { reason } => reason.clone(),
@@ -117,14 +124,16 @@ impl Supervisor {
             }
             _ => return self.refuses_signal_in_phase(now, file),
         };
-        Some((reason, false))
+        Some(SignalRefusal { reason, counts_later: false })
     }
 
-    fn refuses_signal_in_phase(&self, now: Stamp, file: &RestartSignal) -> Option<(String, bool)> {
+    fn refuses_signal_in_phase(&self, now: Stamp, file: &RestartSignal) -> Option<SignalRefusal> {
         let why = match &self.phase {
             Phase::Running | Phase::Waiting { .. } => {
                 let refusal = self.budget.refusal(now, &self.policy.config.restart);
-                return refusal.filter(|_| self.policy.rules > 0).map(|why| (why, false));
+                return refusal
+                    .filter(|_| self.policy.rules > 0)
+                    .map(|reason| SignalRefusal { reason, counts_later: false });
             }
             Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. } => {
                 "a hand-over is under way"
@@ -134,7 +143,8 @@ impl Supervisor {
         // Without a conversation id it asked for the hand-over whose fresh Claude is already running.
         let has_come = matches!(self.phase, Phase::Delivering { .. })
             && !matches!(file, RestartSignal::Conversation { .. });
-        Some((why.to_owned(), !self.policy.is_previous_release() && !has_come))
+        let counts_later = !self.policy.is_previous_release() && !has_come;
+        Some(SignalRefusal { reason: why.to_owned(), counts_later })
     }
 
     /// Claude runs again: checks a signal that arrived while it did not. A hand-over to another conversation
@@ -149,14 +159,8 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn restart(
-        &mut self,
-        step: &mut EventStep<'_>,
-        id: u64,
-        by: Asker,
-        at_once: bool,
-        handoff: bool,
-    ) {
+    pub(super) fn restart(&mut self, step: &mut EventStep<'_>, id: u64, by: Asker, order: RestartOrder) {
+        let RestartOrder { at_once, handoff } = order;
         let handoff = handoff && self.policy.agent == ProgramKind::Claude;
         if let (Phase::Cooling { plan, held, .. }, Asker::Person) = (&self.phase, by)
             && !held.is_empty()
@@ -201,7 +205,8 @@ impl Supervisor {
 
     /// The answer to `hopty restart` from a descendant that would change nothing, so that it is no event: the
     /// restart is already waiting, or is refused. `None` if it would restart something.
-    pub fn restart_changes_nothing(&self, now: Stamp, at_once: bool, handoff: bool) -> Option<Reply> {
+    pub fn restart_changes_nothing(&self, now: Stamp, order: RestartOrder) -> Option<Reply> {
+        let RestartOrder { at_once, handoff } = order;
         let handoff = handoff && self.policy.agent == ProgramKind::Claude;
         if let Some(reason) = self.refuses_restart(now, handoff) {
             return Some(Reply::Refused(reason.into()));

@@ -206,9 +206,7 @@ impl Supervisor {
                 let (fresh, sessions, dir_ok, dir) = (*fresh, *sessions, *dir_ok, *dir);
                 self.signal(step, &SignalReport { line, file, fresh, sessions, dir_ok, dir });
             }
-            Event::Restart { id, by, now: at_once, handoff } => {
-                self.restart(step, *id, *by, *at_once, *handoff)
-            }
+            Event::Restart { id, by, order } => self.restart(step, *id, *by, *order),
             Event::Back { id, now: at_once } => self.back(step, *id, *at_once),
             Event::Task { completed } => self.task(step, *completed),
             Event::Ask { answer } => self.ask_answered(step, *answer),

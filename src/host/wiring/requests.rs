@@ -10,7 +10,7 @@ use crate::core::ids::SessionName;
 use crate::core::process_change::Signal;
 use crate::core::supervisor::ProgramKind;
 use crate::core::supervisor::action::{DecisionKind, Refusal, Reply};
-use crate::core::supervisor::event::{Asker, Event};
+use crate::core::supervisor::event::{Asker, Event, RestartOrder};
 use crate::core::supervisor::handover_question::AskAnswer;
 use crate::core::terminal::Size;
 use crate::fs::session::{self, SessionError};
@@ -257,7 +257,8 @@ impl Host {
                 self.control.waits_for_end(id);
                 self.events.push_back(Event::Stop { id: number, kill });
             }
-            Request::Restart { now, no_handoff, wait } => {
+            Request::Restart { now: at_once, no_handoff, wait } => {
+                let order = RestartOrder { at_once, handoff: !no_handoff };
                 let number = self.control.register_request(request_id);
                 if wait {
                     self.control.waits_for_restart(id, request);
@@ -266,13 +267,13 @@ impl Host {
                 if by == Asker::Person {
                     self.restart_asked(number);
                 } else if let Some(reply) =
-                    self.recorder.supervisor.restart_changes_nothing(self.clock.now(), now, !no_handoff)
+                    self.recorder.supervisor.restart_changes_nothing(self.clock.now(), order)
                 {
                     // Repeated requests must not fill the journal.
                     self.reply(number, &reply);
                     return Ok(());
                 }
-                self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
+                self.events.push_back(Event::Restart { id: number, by, order });
             }
             Request::Back { now } => self.go_back(request_id, now)?,
             Request::Attach(_)
@@ -463,7 +464,7 @@ impl Host {
         }
         let accepted = matches!(with, Reply::Accepted | Reply::Back { .. });
         let (next, now) = (self.recorder.supervisor.next_dir().map(PathBuf::from), self.clock.now());
-        self.jobs.restart_decided((number, accepted), &self.session, next, now);
+        self.jobs.restart_decided(number, accepted, &self.session, next, now);
         let Some(request_id) = self.control.settle(number) else { return };
         let seq = self.recorder.supervisor.seq();
         let failure = match with {
@@ -527,7 +528,7 @@ impl Host {
         }
         let id = self.control.register_key();
         self.restart_asked(id);
-        self.events.push_back(Event::Restart { id, by: Asker::Person, now: false, handoff: true });
+        self.events.push_back(Event::Restart { id, by: Asker::Person, order: RestartOrder::USUAL });
     }
 }
 
