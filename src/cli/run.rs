@@ -1,6 +1,5 @@
 //! Starts sessions: the drop-in form (`hopty [CLAUDE ARGS]`) and `hopty run`.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::os::unix::process::CommandExt;
@@ -21,12 +20,12 @@ use crate::claude::settings_files as hooks;
 use crate::client::start::{Forked, Greeting};
 use crate::client::{ClientOptions, RawTerminal};
 use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, OwnArgs, Stream, classify};
-use crate::core::claude::version_features::{ClaudeFeatures, HooksOff, offers};
+use crate::core::claude::version_features::{HooksOff, offers};
 use crate::core::config::{Archive, Config, ConfigSource, FlagValue, Problem, ProblemKind};
 use crate::core::ids::{HandoffId, SessionName, change_labels};
-use crate::core::inherited_state::{ErrorOutput, SignalState};
+use crate::core::inherited_state::SignalState;
 use crate::core::supervisor::ProgramKind;
-use crate::core::terminal::{Ahead, Size};
+use crate::core::terminal::Size;
 use crate::fs::free_space;
 use crate::fs::paths::Paths;
 use crate::fs::session::{is_alive, is_damaged, prepare_with_room};
@@ -54,30 +53,8 @@ impl Start {
     fn new(paths: Paths, config: Config, args: Vec<OsString>) -> Start {
         let here = std::env::current_dir().unwrap_or_default();
         let last = here.file_name().unwrap_or_default().to_string_lossy();
-        let launch = Launch {
-            name: SessionName::for_directory(&last),
-            numbered: true,
-            title: None,
-            labels: BTreeSet::new(),
-            agent: ProgramKind::Claude,
-            program: PathBuf::new(),
-            called: "claude".to_owned(),
-            version: None,
-            offers: ClaudeFeatures::default(),
-            config,
-            size: Size::cells(0, 0),
-            termios: None,
-            ahead: Ahead::default(),
-            handoff: BeginWith::Fresh,
-            detached: false,
-            restored: false,
-            before: None,
-            signals: SignalState::default(),
-            errors: ErrorOutput::Terminal,
-            record: None,
-            unplaced: None,
-            messages: Vec::new(),
-        };
+        let name = SessionName::for_directory(&last);
+        let launch = Launch { numbered: true, ..Launch::new(name, ProgramKind::Claude, config) };
         Start { paths, launch, args }
     }
 
