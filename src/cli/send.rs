@@ -1,6 +1,6 @@
 //! `hopty send`: types into a session.
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -22,6 +22,7 @@ use crate::core::supervisor::action::SendResult;
 use crate::core::supervisor::reported_state::SessionState;
 use crate::ipc::answers::{SendAnswer, WaitAnswer};
 use crate::ipc::message::{Code, Request, RequestError, SEND_MAX, Send};
+use crate::sys::safe_file;
 
 /// How long the host may take to answer a submission, which has 30 s.
 pub(super) const SUBMIT: Duration = Duration::from_secs(40);
@@ -268,12 +269,11 @@ fn typed_input(options: &SendOptions, text: Option<&str>) -> Result<Send, VerbEr
         }
         return Ok(Send { keys: Some(options.keys.clone()), ..Send::default() });
     }
-    let mut bytes = Vec::new();
-    match text {
-        Some(text) => bytes.extend_from_slice(text.as_bytes()),
+    let bytes = match text {
+        Some(text) => text.as_bytes().to_vec(),
         // Reads one byte more than allowed, to find an input that is too long.
-        None => drop(std::io::stdin().take(SEND_MAX as u64 + 1).read_to_end(&mut bytes)?),
-    }
+        None => safe_file::first_bytes(std::io::stdin(), SEND_MAX as u64 + 1)?,
+    };
     if bytes.len() > SEND_MAX {
         let cause = format!("the text exceeds the limit of {} KiB", SEND_MAX >> 10);
         return Err(RequestError::new(

@@ -1,6 +1,5 @@
 //! `hopty handoff create`: a handoff from a transcript and the work tree, without a model.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -208,13 +207,13 @@ fn transcript_of(record: &Path) -> Option<PathBuf> {
 
 /// Reads a summary from a file or from standard input.
 fn summary(from: &Path) -> Result<String, VerbError> {
-    let mut bytes = Vec::new();
+    // One byte more than allowed, to find a summary that is too long.
     let read = if from == Path::new("-") {
-        std::io::stdin().take(SUMMARY_CAP + 1).read_to_end(&mut bytes)
+        safe_file::first_bytes(std::io::stdin(), SUMMARY_CAP + 1)
     } else {
-        std::fs::File::open(from).and_then(|file| file.take(SUMMARY_CAP + 1).read_to_end(&mut bytes))
+        std::fs::File::open(from).and_then(|file| safe_file::first_bytes(file, SUMMARY_CAP + 1))
     };
-    read.map_err(|e| {
+    let bytes = read.map_err(|e| {
         let failed = VerbError::new(1, format!("hopty cannot read the summary: {e}")).about(from.display());
         failed.hint("use `--summary-file FILE`, or `-` for standard input")
     })?;
