@@ -3,9 +3,9 @@
 //! `core::config` defines the keys and merges the layers; this module prints them and writes a template.
 
 use std::fmt::Write as _;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ use super::read_config;
 use crate::core::config::{Config, ConfigKey, KEYS, Resolved, ValueOrigin, counts};
 use crate::core::text::word_wrap::wrap_words;
 use crate::fs::paths::Paths;
+use crate::sys::private_dir;
 use crate::tty::raw;
 
 /// The column of the comment on a value, where the value is short enough.
@@ -144,7 +145,7 @@ fn init(paths: &Paths) -> Result<u8, VerbError> {
             .about(path.display())
             .hint("check the permissions of its directory, or set XDG_CONFIG_HOME")
     };
-    DirBuilder::new().recursive(true).mode(0o700).create(&paths.config).map_err(failed)?;
+    private_dir::create_all(&paths.config).map_err(failed)?;
     let mut file = match File::options().write(true).create_new(true).mode(0o600).open(&path) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {
             return Err(VerbError::new(1, "the file exists already; hopty does not change it")

@@ -4,9 +4,9 @@
 //! the directory is synced; [`swap`] skips the syncing. A symbolic link in place of the file is refused; one
 //! above it is followed, since people link `~/.claude`. Reads are bounded, and never wait for a FIFO.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -184,7 +184,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), FsError> {
 /// # Errors
 /// When it exists, or cannot be created.
 pub fn make_dir(path: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(path)?;
+    private_dir::create(path)?;
     // Whatever the umask is: a directory of mode 000 would stay unusable.
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
     store_trace::dir_made(path);
