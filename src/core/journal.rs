@@ -376,7 +376,9 @@ fn recorder_at(open: &OpenLine) -> JournalRecorder {
         config: open.config.clone(),
     };
     match &open.state {
-        Some(state) => JournalRecorder { supervisor: (*state.supervisor).clone().under(policy), chain: state.chain },
+        Some(state) => {
+            JournalRecorder { supervisor: (*state.supervisor).clone().under(policy), chain: state.chain }
+        }
         None => {
             let mut begun = JournalRecorder::new(policy);
             begun.supervisor.take_seq();

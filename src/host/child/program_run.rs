@@ -5,7 +5,7 @@ use super::Child;
 use super::descendants::Descendants;
 use super::output_chunk::OutputChunk;
 use super::screen_model::ScreenModel;
-use super::screen_reader::LOOK_MS;
+use super::screen_reader::SCREEN_LOOK_MS;
 use super::segment_refresh::SegmentRefresh;
 
 use nix::libc;
@@ -301,7 +301,7 @@ impl ChildRun {
 
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         let drain = self.ended.map(|(at, _)| at.after(DRAIN_MS));
-        let at = self.looked.after(LOOK_MS);
+        let at = self.looked.after(SCREEN_LOOK_MS);
         let look = (self.model.revision() != self.seen && at > now).then_some(at);
         [drain, self.descendants.deadline(), look, self.away, self.model.due()].into_iter().flatten().min()
     }

@@ -30,7 +30,7 @@ const KEPT_MS: u64 = 1000;
 /// The most chunks that are kept: more than a flood fills.
 const SPARES_MAX: usize = 16;
 /// How long the child must be quiet before the model is fed, in ms.
-const QUIET_MS: u64 = 2;
+const OUTPUT_PAUSE_MS: u64 = 2;
 /// How long it must be quiet with a large backlog: in the middle of a burst the child may lose its processor
 /// for some ms, and the model would take it.
 const PAUSE_MS: u64 = 10;
@@ -189,7 +189,7 @@ impl ScreenModel {
         let at = if soon {
             Stamp(0)
         } else {
-            self.latest.after(if self.is_behind() { PAUSE_MS } else { QUIET_MS })
+            self.latest.after(if self.is_behind() { PAUSE_MS } else { OUTPUT_PAUSE_MS })
         };
         if self.waiting > 0 || self.has_failed() || self.marks.is_open() {
             return Some(at);
@@ -235,7 +235,7 @@ impl ScreenModel {
 
     /// Ends the frame if all output was fed and the program has paused, or if it never pauses.
     fn end_frame(&mut self, now: Stamp) {
-        let is_quiet = self.waiting == 0 && now.since(self.latest) >= QUIET_MS;
+        let is_quiet = self.waiting == 0 && now.since(self.latest) >= OUTPUT_PAUSE_MS;
         if is_quiet || self.marks.is_overdue(now) {
             let marks = &mut self.marks;
             self.screen.change(|screen| marks.end_frame(screen, now));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Control;
-use super::connection::{ASKS_MS, ConnectionStage, RequestLines};
+use super::connection::{ConnectionStage, NEXT_REQUEST_MS, RequestLines};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
@@ -64,7 +64,7 @@ impl Control {
     /// It got a screen to search: at the session's end, wait for its next request.
     pub fn expect_request(&mut self, id: u64, now: Stamp) {
         if let Some(requests) = self.requests_of(id) {
-            requests.asks = Some(now.after(ASKS_MS));
+            requests.asks = Some(now.after(NEXT_REQUEST_MS));
         }
     }
 

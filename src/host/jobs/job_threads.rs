@@ -148,7 +148,12 @@ impl Jobs {
     ///
     /// # Errors
     /// When it cannot be opened. It is tried again later.
-    pub fn begin_journal(&mut self, recorder: &mut JournalRecorder, began: WallTime, now: Stamp) -> io::Result<()> {
+    pub fn begin_journal(
+        &mut self,
+        recorder: &mut JournalRecorder,
+        began: WallTime,
+        now: Stamp,
+    ) -> io::Result<()> {
         self.journal.open(now)?;
         let open = recorder.open_line(Stamp(0), began, VERSION);
         self.write_journal(&open, recorder, now);

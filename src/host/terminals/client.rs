@@ -36,7 +36,7 @@ pub(super) const OUT_HIGH: usize = 1 << 18;
 const AHEAD: usize = 1 << 14;
 /// The least time between two checks of a client's state while writing, in ms: at the start of output, and in
 /// a burst. More than 20 would be noticeable when the client stops; a check costs some 3 us.
-const LOOK_MS: (u64, u64) = (1, 5);
+const TERMINAL_CHECK_MS: (u64, u64) = (1, 5);
 /// How long a terminal may take nothing before its client is dropped without the rest, in ms: when the
 /// program has ended and its last bytes should arrive as they would without hopty; when the session was ended
 /// on request, which is sooner than the host's own end; and when only the client leaves.
@@ -283,7 +283,9 @@ impl Client {
             Some(Transport::Borrowed(_)) => {
                 let now = scene.now();
                 let bursts = scene.run.as_ref().is_some_and(|run| run.model.is_behind());
-                let looked = self.flow.was_checked(now, if bursts { LOOK_MS.1 } else { LOOK_MS.0 });
+                let looked = self
+                    .flow
+                    .was_checked(now, if bursts { TERMINAL_CHECK_MS.1 } else { TERMINAL_CHECK_MS.0 });
                 let usable = looked || (!self.flow.is_paused() && self.may_use_terminal(now));
                 if usable && let Some(Transport::Borrowed(terminal)) = self.state.via() {
                     if self.out.send(terminal, bytes).is_err() {
