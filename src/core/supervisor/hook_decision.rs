@@ -78,7 +78,7 @@ impl Supervisor {
             step.answer(id, HookAnswer::Nothing);
             return;
         }
-        self.run.hooks.seen = true;
+        self.run.hooks.any_call = true;
         if let Some((_, UnreadAnswer::Note { alone })) = &mut self.run.hooks.unread {
             *alone = false;
         }

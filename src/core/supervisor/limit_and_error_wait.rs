@@ -262,7 +262,8 @@ pub(super) struct LimitHistory {
     /// When a person last pressed a key.
     keyed: Option<Stamp>,
     /// The limit that people were last told about, by kind and reset.
-    told: Option<(LimitKind, u64)>,
+    #[serde(rename = "told")]
+    last_notice: Option<(LimitKind, u64)>,
 }
 
 impl LimitHistory {
@@ -304,7 +305,7 @@ impl LimitHistory {
             kind.words()
         );
         step.decide(DecisionKind::LimitReached, text.clone());
-        if self.told.replace((kind, resets)) != Some((kind, resets)) {
+        if self.last_notice.replace((kind, resets)) != Some((kind, resets)) {
             step.notice(DecisionKind::LimitReached, text);
             step.act(Action::KeepHandoffs { until: resets });
         }

@@ -135,7 +135,7 @@ impl PromptDelivery {
     /// The prompt to paste: the person's own, or one that names the handoff.
     fn text(&mut self, step: &mut EventStep<'_>, run: &mut RunState) -> Typing {
         let handoff = self.handoff.clone();
-        if self.plan.carries.is_some() && !run.hooks.seen {
+        if self.plan.carries.is_some() && !run.hooks.any_call {
             // Only a prompt that names the handoff brings it into the context; the person's prompt follows.
             self.plan.carries = None;
             step.act(Action::ReturnPrompt { submit: true });
@@ -272,7 +272,7 @@ impl Supervisor {
             step.act(Action::ReturnPrompt { submit: !interrupted });
         }
         let text = format!("The delivery of handoff {handoff} failed: {what}. The handoff stays active.");
-        let text = naming_left(text, self.chain.left(), self.policy.rules);
+        let text = naming_left(text, self.chain.before_handover(), self.policy.rules);
         step.tell(DecisionKind::DeliveryFailed, text).handoff(handoff);
         self.enter(step, Phase::Running);
         Some(plan.draft)
@@ -304,7 +304,7 @@ impl Supervisor {
         let text = format!(
             "The prompt for {handoff} was submitted, but Claude never received the handoff, which stays active."
         );
-        let text = naming_left(text, self.chain.left(), self.policy.rules);
+        let text = naming_left(text, self.chain.before_handover(), self.policy.rules);
         step.tell(DecisionKind::DeliveryFailed, text).handoff(handoff);
     }
 
@@ -331,7 +331,7 @@ impl Supervisor {
         let carries = delivery.as_ref().and_then(|delivery| delivery.plan.carries);
         // Without hooks, a prompt that hopty types names the handoff.
         let names_none = !self.policy.is_previous_release() && carries == Some(CarryMethod::Argument);
-        if (self.run.hooks.seen || names_none) && !self.run.delivery.brief_answered {
+        if (self.run.hooks.any_call || names_none) && !self.run.delivery.brief_answered {
             if carries.is_some() && !self.policy.is_previous_release() {
                 // Claude works on it: the next hand-over must not pass it on again.
                 step.act(Action::DropPrompt);
@@ -352,7 +352,7 @@ impl Supervisor {
                 .handoff(handoff.clone())
                 .conversation(conversation.clone());
             self.handoffs.consuming = Some((handoff, conversation));
-            self.crash_guard.delivery_deaths = 0;
+            self.crash_count.delivery_deaths = 0;
         }
         if let Some(delivery) = delivery {
             self.enter(step, Phase::Running);

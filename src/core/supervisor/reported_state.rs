@@ -111,7 +111,7 @@ impl Supervisor {
 
     /// How often the child was replaced.
     pub fn restarts(&self) -> u32 {
-        self.budget.total()
+        self.restart_limit.total()
     }
 
     /// The working directory of the next run if it is not the session's first: from a requested or stopped

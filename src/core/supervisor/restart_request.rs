@@ -130,7 +130,7 @@ impl Supervisor {
     fn refuses_signal_in_phase(&self, now: Stamp, file: &RestartSignal) -> Option<SignalRefusal> {
         let why = match &self.phase {
             Phase::Running | Phase::Waiting { .. } => {
-                let refusal = self.budget.refusal(now, &self.policy.config.restart);
+                let refusal = self.restart_limit.refusal(now, &self.policy.config.restart);
                 return refusal
                     .filter(|_| self.policy.rules > 0)
                     .map(|reason| SignalRefusal { reason, counts_later: false });
@@ -167,7 +167,7 @@ impl Supervisor {
         {
             let plan = RunPlan { handoff: plan.handoff.clone().filter(|_| handoff), ..plan.clone() };
             step.reply(id, Reply::Accepted);
-            self.budget.count(step.now, &self.policy.config.restart);
+            self.restart_limit.count(step.now, &self.policy.config.restart);
             self.spawn(step, plan);
             return;
         }
@@ -257,7 +257,7 @@ impl Supervisor {
         let unable = self.policy.no_handover.clone().filter(|_| handoff);
         let reason = match &self.phase {
             Phase::Running | Phase::Waiting { .. } => {
-                return unable.or_else(|| self.budget.refusal(now, &self.policy.config.restart));
+                return unable.or_else(|| self.restart_limit.refusal(now, &self.policy.config.restart));
             }
             Phase::Saving { .. } | Phase::Delivering { .. } => "a hand-over is under way",
             Phase::Stopping { .. } => "the program is being stopped",

@@ -78,14 +78,15 @@ pub(super) struct CurrentTurn {
 #[serde(default)]
 pub(super) struct HookState {
     /// A hook was called.
-    pub(super) seen: bool,
+    #[serde(rename = "seen")]
+    pub(super) any_call: bool,
     pub(super) held: Option<HeldHook>,
     /// What Claude asks a person for, until the next event.
     pub(super) asking: Option<String>,
     /// Claude asked for a permission or an answer, and no later call of the main conversation shows that a
     /// person gave it. A turn that ends with an error shows nothing: any program of this user can report one.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) asked: bool,
+    #[serde(rename = "asked", skip_serializing_if = "std::ops::Not::not")]
+    pub(super) awaits_person: bool,
     /// An old Claude was told to end its turn after a tool; its transcript will show when that has happened.
     pub(super) turn_cut: bool,
     /// The last answer that must be given again if Claude does not read it.
@@ -177,12 +178,12 @@ impl RunState {
     /// Whether only the transcript shows when a turn begins and ends.
     pub(super) fn turns_by_transcript(&self, now: Stamp, policy: &Policy) -> bool {
         let hooks_may_come = policy.hooks && now.since(self.started) < HOOKS_MS;
-        self.hooks.turn_cut || !(self.hooks.seen || hooks_may_come)
+        self.hooks.turn_cut || !(self.hooks.any_call || hooks_may_come)
     }
 
     /// Whether no source has reported yet when a turn of this run ends.
     pub(super) fn is_mute(&self, now: Stamp) -> bool {
-        let speaks = self.hooks.seen || self.turn.state != Turn::Unknown || self.file.status.is_some();
+        let speaks = self.hooks.any_call || self.turn.state != Turn::Unknown || self.file.status.is_some();
         !speaks && now.since(self.started) >= HOOKS_MS
     }
 
@@ -210,7 +211,7 @@ impl RunState {
     /// Claude started can draw on it.
     pub(super) fn may_be_asking(&self) -> bool {
         let of_person = |what: &str| matches!(what, "permission" | "question");
-        self.hooks.asked
+        self.hooks.awaits_person
             || self.hooks.asking.is_some()
             || self.file.waiting_for.as_deref().is_some_and(of_person)
     }
@@ -376,7 +377,7 @@ impl RunState {
 
     /// Whether the sessions file reports a turn that no hook reported and background work does not explain.
     fn turn_may_be_missed(&self) -> bool {
-        self.hooks.seen && self.turn.background == 0 && self.file.status == Some(SessionsFileStatus::Busy)
+        self.hooks.any_call && self.turn.background == 0 && self.file.status == Some(SessionsFileStatus::Busy)
     }
 
     /// When to believe the screen against a sessions file that keeps reporting busy. Never while the screen
@@ -448,7 +449,7 @@ impl RunState {
 
     /// Until when a delivery waits for the SessionStart hook after the box is drawn.
     pub(super) fn hook_wait_deadline(&self, policy: &Policy) -> Option<Stamp> {
-        let may_come = policy.hooks && !self.hooks.seen;
+        let may_come = policy.hooks && !self.hooks.any_call;
         self.screen.box_since.filter(|_| may_come).map(|at| at.after(HOOK_WAIT_MS))
     }
 
@@ -468,15 +469,15 @@ impl HookState {
     /// Notes what a call of the current conversation says about a question to a person.
     pub(super) fn note_question(&mut self, hook: &HookFacts) {
         match hook.event {
-            HookEvent::PermissionRequest => self.asked = true,
-            HookEvent::PreToolUse => self.asked |= hook.asks.is_some(),
+            HookEvent::PermissionRequest => self.awaits_person = true,
+            HookEvent::PreToolUse => self.awaits_person |= hook.asks.is_some(),
             HookEvent::PostToolBatch
             | HookEvent::PostToolUse
             | HookEvent::Stop
             | HookEvent::UserPromptSubmit
                 if !hook.agent =>
             {
-                self.asked = false;
+                self.awaits_person = false;
             }
             _ => {}
         }
@@ -573,7 +574,7 @@ mod tests {
         assert!(run.box_is_empty());
         assert_eq!(run.hook_wait_deadline(&claude()), Some(Stamp(5).after(HOOK_WAIT_MS)));
         assert!(run.turns_by_transcript(Stamp(HOOKS_MS), &claude()), "it calls none");
-        run.hooks.seen = true;
+        run.hooks.any_call = true;
         assert_eq!(run.hook_wait_deadline(&claude()), None);
         run.stopped = true;
         assert!(!run.box_is_empty());

@@ -168,8 +168,10 @@ impl Supervisor {
     /// Whether the hand-over at the end of a turn waits for the next prompt. Only hooks can stop a prompt.
     pub(super) fn waits_for_prompt(&self, now: Stamp, request: &RestartRequest) -> bool {
         let by_level = request.is_by_level() && !request.person && !request.forced;
-        let can =
-            self.policy.rules >= WAITS_SINCE && self.policy.notes && self.run.hooks.seen && request.handoff;
+        let can = self.policy.rules >= WAITS_SINCE
+            && self.policy.notes
+            && self.run.hooks.any_call
+            && request.handoff;
         by_level
             && can
             && (self.is_only_resumed()
@@ -184,7 +186,7 @@ impl Supervisor {
             && !self.session.prompted
             && !self.conversation.began_empty
             && !self.run.queue.argument
-            && (self.run.hooks.seen || self.run.turn.state != Turn::Idle)
+            && (self.run.hooks.any_call || self.run.turn.state != Turn::Idle)
     }
 
     /// Handles the end of a turn with a person present.
@@ -243,7 +245,7 @@ impl Supervisor {
         let works = self.run.turn.state == Turn::Busy
             || self.run.file.status == Some(SessionsFileStatus::Busy)
                 && now >= self.run.file.since.after(WORKS_MS);
-        let refused = self.budget.is_used_up(now, &self.policy.config.restart);
+        let refused = self.restart_limit.is_used_up(now, &self.policy.config.restart);
         hook.carries.filter(|_| waits && !works && !self.in_limit_wait() && !refused)
     }
 

@@ -302,7 +302,7 @@ impl Supervisor {
     /// The handoff is on disk (or not needed): waits for Claude to become idle, then ends it.
     fn stop_for_restart(&mut self, step: &mut EventStep<'_>, handoff: Option<HandoffId>) {
         let Phase::Saving { request, point, .. } = self.phase.clone() else { return };
-        let refusal = self.budget.refusal(step.now, &self.policy.config.restart);
+        let refusal = self.restart_limit.refusal(step.now, &self.policy.config.restart);
         if let Some(why) = refusal.as_ref().filter(|_| self.policy.rules > 0) {
             self.cancel_request(step, why);
             return;

@@ -287,7 +287,7 @@ impl Supervisor {
     /// The transcript has the prompt, and no hook has reported it.
     pub(super) fn submit_read(&mut self, step: &mut EventStep<'_>, queued: bool) {
         if !queued && self.sending.is_some() && self.misses_turn() {
-            if !self.run.hooks.seen && self.policy.hooks {
+            if !self.run.hooks.any_call && self.policy.hooks {
                 self.session.miss_hooks(step);
             }
             if self.phase.has_run() {
@@ -304,7 +304,7 @@ impl Supervisor {
     /// the whole turn may fit between two reads of the sessions file. Requests that wait for the end of a
     /// turn wait for a change, so the turn must be reported even if it is over by now.
     fn misses_turn(&self) -> bool {
-        !self.run.hooks.seen
+        !self.run.hooks.any_call
             || !self.policy.is_previous_release() && self.state_by_sources().state == SessionState::Idle
     }
 

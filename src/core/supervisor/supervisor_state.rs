@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, DecisionKind, Reply, SignalTarget};
 use super::conversation_chain::ConversationChain;
 use super::conversation_state::ConversationState;
-use super::crash_guard::CrashGuard;
+use super::crash_count::CrashCount;
 use super::event::{AttachKind, Event};
 use super::key_hold_decision::KeyHold;
 use super::limit_and_error_wait::LimitHistory;
@@ -15,7 +15,7 @@ use super::phase::{Phase, StopFor, StopStep};
 use super::policy::Policy;
 use super::prompt_delivery::PromptDelivery;
 use super::reported_state::{SessionState, StateEntry};
-use super::restart_budget::RestartBudget;
+use super::restart_limit::RestartLimit;
 use super::restart_request::SignalReport;
 use super::run_state::RunState;
 use super::safe_point::HOLD_MARGIN_MS;
@@ -78,9 +78,11 @@ pub struct Supervisor {
     #[serde(default)]
     pub(super) session: SessionFacts,
     #[serde(default)]
-    pub(super) budget: RestartBudget,
+    #[serde(rename = "budget")]
+    pub(super) restart_limit: RestartLimit,
     #[serde(default)]
-    pub(super) crash_guard: CrashGuard,
+    #[serde(rename = "crash_guard")]
+    pub(super) crash_count: CrashCount,
     #[serde(default)]
     pub(super) handoffs: Handoffs,
     #[serde(default)]
@@ -112,8 +114,8 @@ impl Supervisor {
             run: RunState::default(),
             conversation: ConversationState::default(),
             session: SessionFacts::default(),
-            budget: RestartBudget::default(),
-            crash_guard: CrashGuard::default(),
+            restart_limit: RestartLimit::default(),
+            crash_count: CrashCount::default(),
             handoffs: Handoffs::default(),
             modes: PermissionModes::default(),
             entered: StateEntry::default(),
@@ -172,7 +174,7 @@ impl Supervisor {
             Event::Usage { conversation, tokens, window, bytes } => {
                 self.usage(step, conversation, Fill { tokens: *tokens, window: *window, bytes: *bytes });
             }
-            Event::TurnBegan { conversation } if self.runs(conversation) && !self.run.hooks.seen => {
+            Event::TurnBegan { conversation } if self.runs(conversation) && !self.run.hooks.any_call => {
                 if self.policy.hooks {
                     self.session.miss_hooks(step);
                 }
@@ -182,7 +184,7 @@ impl Supervisor {
             }
             Event::TurnBegan { .. } => {}
             Event::TurnEnded { conversation } => {
-                if self.runs(conversation) && (!self.run.hooks.seen || self.run.hooks.turn_cut) {
+                if self.runs(conversation) && (!self.run.hooks.any_call || self.run.hooks.turn_cut) {
                     self.run.hooks.turn_cut = false;
                     self.run.set_turn(step.now, Turn::Idle);
                     self.rearm(step);
