@@ -169,7 +169,7 @@ impl Child {
 
     /// What a person typed that the ended program did not read.
     pub fn take_unread(&mut self) -> Option<Vec<u8>> {
-        let run = self.run.as_mut().filter(|run| run.end.is_some())?;
+        let run = self.run.as_mut().filter(|run| run.reported_exit.is_some())?;
         run.unread.take(&run.pty, &mut run.input)
     }
 
@@ -214,14 +214,14 @@ impl Child {
 
     /// Whether the program is stopped, for example by Ctrl+Z.
     pub fn is_stopped(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.end.is_none() && self.processes.is_stopped(run.pid))
+        self.run.as_ref().is_some_and(|run| run.reported_exit.is_none() && self.processes.is_stopped(run.pid))
     }
 
     /// Handles SIGCHLD. A stop is reported at once; an end only after the output has been read.
     pub fn take_changes(&mut self, now: Stamp, events: &mut VecDeque<Event>) {
         while let Some(run) = self.run.as_mut().filter(|run| run.lives()) {
             match self.processes.change(run.pid) {
-                Ok(Some(end)) if end.is_final() => run.ended = Some((now, end)),
+                Ok(Some(end)) if end.is_final() => run.exit = Some((now, end)),
                 Ok(Some(end)) => events.push_back(Event::Child { run: run.number, end }),
                 Ok(None) | Err(_) => break,
             }

@@ -84,7 +84,7 @@ pub(in crate::host) struct ScreenModel {
     /// The rest of the backlog is being fed.
     catching_up: bool,
     /// Input from the leader's terminal meanwhile: an answer must be read after its query.
-    heard: Vec<u8>,
+    answer_bytes: Vec<u8>,
     /// The last chunk is in use by a reader.
     is_being_read: bool,
     /// Its failure was reported.
@@ -105,7 +105,7 @@ impl ScreenModel {
             since: Stamp(0),
             latest: Stamp(0),
             catching_up: false,
-            heard: Vec::new(),
+            answer_bytes: Vec::new(),
             is_being_read: false,
             failure_reported: false,
             marks: ScreenMarks::default(),
@@ -179,7 +179,7 @@ impl ScreenModel {
     fn forget(&mut self) {
         self.chunks.clear();
         self.spares.clear();
-        self.heard = Vec::new();
+        self.answer_bytes = Vec::new();
         (self.fed, self.waiting) = (0, 0);
     }
 
@@ -283,8 +283,8 @@ impl ScreenModel {
             self.fed = 0;
             self.spares.truncate(if self.waiting == 0 && self.flooded.is_none() { 1 } else { SPARES_MAX });
         }
-        if self.waiting == 0 && !self.heard.is_empty() {
-            let heard = std::mem::take(&mut self.heard);
+        if self.waiting == 0 && !self.answer_bytes.is_empty() {
+            let heard = std::mem::take(&mut self.answer_bytes);
             self.screen.change(|screen| screen.learn(&heard));
         }
         Some(FedBytes { length, is_whole_step: skipped == 0 && length == self.step })
@@ -396,8 +396,8 @@ impl ScreenModel {
         if self.waiting == 0 {
             self.screen.change(|screen| screen.learn(bytes));
         } else {
-            let room = HEARD_MAX.saturating_sub(self.heard.len());
-            self.heard.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            let room = HEARD_MAX.saturating_sub(self.answer_bytes.len());
+            self.answer_bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
     }
 
