@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use super::control::{CONNECT, Rule, check_sessions_dir, dial, live_session, nearest, paths, unanswered};
 use super::detach_and_stop::live_names;
 use super::error::{VerbError, note, visible};
+use super::exit_codes::{NOT_FOUND, REFUSED, USAGE};
 use super::join_session::join;
 use super::list;
 use super::read_config;
@@ -25,7 +26,7 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, VerbErr
         // Two sessions that show each other would redraw forever, and one prefix key can lead only one of
         // them.
         let outer = visible(&outer.to_string_lossy());
-        return Err(VerbError::new(4, format!("this terminal is already inside session {outer}")).hint(
+        return Err(VerbError::new(REFUSED, format!("this terminal is already inside session {outer}")).hint(
             "detach first, or use another terminal; `env -u HOPTY_SESSION hopty attach NAME` attaches anyway",
         ));
     }
@@ -49,7 +50,7 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, VerbErr
         },
     };
     if !terminal {
-        return Err(VerbError::new(2, "standard input and output must be a terminal")
+        return Err(VerbError::new(USAGE, "standard input and output must be a terminal")
             .hint("use `hopty screen` without one"));
     }
     let socket = dial(&paths, &name, CONNECT).map_err(|e| unanswered(&paths, &name, &e))?;
@@ -115,7 +116,7 @@ fn ask_for_name(sessions: &[SessionStatus]) -> Result<VerbError, VerbError> {
     }
     let names: Vec<String> = sessions.iter().map(|session| visible(&session.name)).collect();
     let first = names.first().map_or("NAME", String::as_str);
-    Ok(VerbError::new(3, "which session?")
+    Ok(VerbError::new(NOT_FOUND, "which session?")
         .about(names.join(", "))
         .hint(format!("give its name, as in `hopty attach {first}`")))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::control::HostControl;
 use super::error::VerbError;
+use super::exit_codes::REFUSED;
 use super::list::PATIENCE;
 use super::status::unresponsive;
 use crate::core::claude::args::OwnArgs;
@@ -32,9 +33,11 @@ pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), VerbError> {
         .find(|name| conversation_of(paths, name).as_ref() == Some(&wanted))
     {
         None => Ok(()),
-        Some(name) => Err(VerbError::new(4, "this session already runs the conversation").about(&name).hint(
-            format!("`hopty attach {name}` attaches to it; add `--fork-session` to continue with a copy"),
-        )),
+        Some(name) => {
+            Err(VerbError::new(REFUSED, "this session already runs the conversation").about(&name).hint(
+                format!("`hopty attach {name}` attaches to it; add `--fork-session` to continue with a copy"),
+            ))
+        }
     }
 }
 

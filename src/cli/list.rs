@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::control::{HostControl, no_session_hint, parse_session_name, paths};
 use super::error::{VerbError, note, say, visible};
+use super::exit_codes::USAGE;
 use super::rename::bad_label;
 use super::restore::{about, can_resume, killed, restorable};
 use super::status;
@@ -91,7 +92,7 @@ pub(super) fn ls(options: &ListOptions) -> Result<u8, VerbError> {
     }
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         return Err(
-            VerbError::new(2, "--watch needs a terminal").hint("`hopty events --follow` is for scripts")
+            VerbError::new(USAGE, "--watch needs a terminal").hint("`hopty events --follow` is for scripts")
         );
     }
     watch(options, template.as_ref())
@@ -400,7 +401,7 @@ impl Template {
         let mut rest = text.as_str();
         while let Some((before, behind)) = rest.split_once('{') {
             let (field, behind) = behind.split_once('}').ok_or_else(|| {
-                VerbError::new(2, "a field lacks its `}`").about(&text).hint("write fields as {name}")
+                VerbError::new(USAGE, "a field lacks its `}`").about(&text).hint("write fields as {name}")
             })?;
             let cell = FIELDS.iter().find(|(name, _)| *name == field).map(|(_, cell)| *cell);
             parts.push((before.to_owned(), Some(cell.ok_or_else(|| unknown_field(field))?)));
@@ -411,7 +412,7 @@ impl Template {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
             };
-            return Err(VerbError::new(2, "the format has no field").about(&text).hint(hint));
+            return Err(VerbError::new(USAGE, "the format has no field").about(&text).hint(hint));
         }
         parts.push((rest.to_owned(), None));
         Ok(Template(parts))
@@ -432,7 +433,7 @@ fn unknown_field(field: &str) -> VerbError {
         Some(near) => format!("did you mean {{{near}}}?"),
         None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
     };
-    VerbError::new(2, "unknown field in the format").about(field).hint(hint)
+    VerbError::new(USAGE, "unknown field in the format").about(field).hint(hint)
 }
 
 fn field_names() -> String {

@@ -27,7 +27,7 @@
 //! | `screen_rows`, `settle_wait`, `poll_until` | new text on a session's screen, whether a session has settled, polling |
 //! | `completions`, `man` | verbs of the same names, made from the tree of verbs |
 //! | `hook`, `statusline`, `slash` | what Claude calls |
-//! | `error`, `notice`, `prose`, `table`, `pager` | output for people: errors, notices at start and end, sentences, tables, long output |
+//! | `error`, `exit_codes`, `notice`, `prose`, `table`, `pager` | output for people: errors and exit codes, notices at start and end, sentences, tables, long output |
 
 #![deny(clippy::print_stderr, reason = "it panics where standard error is closed")]
 
@@ -49,6 +49,7 @@ mod demo;
 mod detach_and_stop;
 mod error;
 mod events;
+mod exit_codes;
 mod handoff;
 mod handoff_options;
 mod hook;

@@ -5,6 +5,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use super::error::{VerbError, visible};
+use super::exit_codes::USAGE;
 use crate::core::archive::CleanupPeriod;
 use crate::core::config::{
     CONFIG_FILE_MAX, Config, ConfigSource, File, FlagValue, Problem, ProblemKind, Resolved, Sources, resolve,
@@ -117,7 +118,7 @@ pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, Ve
 /// Exit code 2 with the first thing that is, and how many more there are.
 pub(super) fn all_right(problems: &[Problem]) -> Result<(), VerbError> {
     let Some((first, others)) = problems.split_first() else { return Ok(()) };
-    let failed = VerbError::new(2, first.to_string());
+    let failed = VerbError::new(USAGE, first.to_string());
     Err(match others.len() {
         0 => failed.hint(HINT),
         1 => failed.also("1 more error").hint("`hopty config check` shows both"),
