@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::control::{HostControl, paths};
-use super::conversations::{all_kept_sources, one_line, token_count};
+use super::conversations::{all_kept_sources, fold_white_space, token_count};
 use super::error::{VerbError, note, say, stdout, visible};
 use super::exit_codes::USAGE;
 use super::list::PATIENCE;
@@ -235,10 +235,9 @@ fn row_names(paths: &Paths, found: &Transcripts, report: &UsageReport, by: Usage
             let mut summaries = Summaries::load(paths);
             let read = summaries.read(&files);
             summaries.save();
-            let named = files
-                .iter()
-                .zip(read)
-                .filter_map(|(file, summary)| Some((file.id.to_string(), one_line(&summary.heading()?))));
+            let named = files.iter().zip(read).filter_map(|(file, summary)| {
+                Some((file.id.to_string(), fold_white_space(&summary.heading()?)))
+            });
             named.collect()
         }
         _ => HashMap::new(),

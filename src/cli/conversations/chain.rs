@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::conversations_args::ChainOptions;
+use super::fold_white_space;
 use super::named_conversation::named_conversation;
-use super::one_line;
 use super::open_conversations::{OpenBy, OpenConversations};
 use crate::cli::control::paths;
 use crate::cli::error::{VerbError, note, say, visible, working_dir};
@@ -154,7 +154,7 @@ impl Link<'_> {
             say(format_args!("{pad}| forked from {}", source.short()))?;
         }
         let mark = if is_meant { '>' } else { ' ' };
-        let title = self.summary.heading().map(|heading| one_line(&heading)).unwrap_or_default();
+        let title = self.summary.heading().map(|heading| fold_white_space(&heading)).unwrap_or_default();
         let branch = "  ".repeat(self.step.branch.min(8));
         say(format_args!(
             "{}",
