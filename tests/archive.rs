@@ -307,6 +307,14 @@ fn a_passphrase_comes_from_a_descriptor_or_a_terminal_and_never_from_the_command
     ));
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     assert!(std::fs::read(&file).unwrap().starts_with(b"age-encryption.org/v1"));
+    // 3 may be a descriptor that hopty itself has opened.
+    for closed in [3, 9] {
+        let refused = text(
+            &world,
+            &["backup", "verify", file.to_str().unwrap(), "--passphrase-fd", &closed.to_string()],
+        );
+        assert!(refused.contains(&format!("from descriptor {closed}: ")), "{refused}");
+    }
     let none = text(&world, &["backup", "verify", file.to_str().unwrap()]);
     assert!(none.contains("it is encrypted") && none.contains("--passphrase"), "{none}");
     let missing = text(&world, &["backup", "verify", "/no/such"]);

@@ -135,7 +135,7 @@ restart.ask_timeout src/core/supervisor/tests/policy_keys.rs a_question_stands_a
 restart.ask_default src/core/supervisor/tests/ask_mode.rs without_an_answer_it_acts_as_configured
 restart.snooze src/core/supervisor/tests/items.rs item_108_the_threshold_and_the_snooze_are_sixty_and_five_minutes_or_as_configured
 restart.max_restarts src/core/supervisor/tests/asking.rs exactly_so_many_restarts_within_the_window
-restart.window src/core/supervisor/restart_budget.rs restarts_count_for_the_window_and_no_longer
+restart.window src/core/supervisor/restart_limit.rs restarts_count_for_the_window_and_no_longer
 restart.turn_wait src/core/supervisor/tests/policy_keys.rs the_end_of_a_turn_is_waited_for_as_long_as_turn_wait
 restart.work_wait src/core/supervisor/tests/policy_keys.rs work_in_the_background_is_waited_for_as_long_as_work_wait
 restart.draft_wait src/core/supervisor/tests/policy_keys.rs a_draft_postpones_as_long_as_draft_wait

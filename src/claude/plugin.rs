@@ -3,7 +3,7 @@
 //! of the plugin (measured).
 
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use super::slash_commands;
 use crate::core::claude::version_features::HookSet;
 use crate::core::config::{DurationMs, Hooks};
 use crate::core::text::shell_word::shell_word;
-use crate::sys::private_dir::is_own;
+use crate::sys::private_dir::{self, is_own};
 use crate::sys::safe_file::{self, FileRule};
 
 pub use crate::core::claude::hooks::PLUGIN_NAME as NAME;
@@ -128,11 +128,10 @@ pub fn write(session_dir: &Path, binary: &Path, parts: PluginParts) -> io::Resul
         return Ok(root);
     }
     remove(&root)?;
-    let make = |path: &Path| std::fs::DirBuilder::new().mode(0o700).create(path);
-    make(&root)?;
+    private_dir::create(&root)?;
     for (dir, files) in dirs {
         let dir = root.join(dir);
-        make(&dir)?;
+        private_dir::create(&dir)?;
         for (name, text) in files {
             let mut new = std::fs::File::options();
             new.write(true).create_new(true).mode(0o600).open(dir.join(name))?.write_all(text.as_bytes())?;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live_session, paths};
 use super::error::{VerbError, note, say, visible};
+use super::exit_codes::{FAILED, REFUSED};
 use super::poll_until::{becomes_true, poll_until};
 use super::send::{self, SendOptions};
 use super::target_conversation::{self, ConversationTarget};
@@ -101,7 +102,7 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, VerbError> {
     let before = control.status()?;
     if before.agent.is(ProgramKind::Plain) {
         let hint = format!("`hopty send {name} TEXT` types into it");
-        return Err(VerbError::new(4, NO_CLAUDE).about(&name).hint(hint));
+        return Err(VerbError::new(REFUSED, NO_CLAUDE).about(&name).hint(hint));
     }
     if let Some(asked) = &mut asked {
         asked.entered(Clock::wall().rfc3339_ms());
@@ -110,7 +111,7 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, VerbError> {
     if !send::is_proven(&sent) {
         return Err(match asked {
             None => no_answer_to_command(&mut control, &name),
-            Some(_) => VerbError::new(1, "hopty cannot tell whether Claude took the prompt")
+            Some(_) => VerbError::new(FAILED, "hopty cannot tell whether Claude took the prompt")
                 .about(&name)
                 .hint(format!("`hopty screen {name}` shows what Claude shows")),
         });
@@ -164,7 +165,7 @@ fn no_answer_to_command(control: &mut HostControl, name: &SessionName) -> VerbEr
         }
         None => ("Claude did the command itself and gave no answer".to_owned(), screen),
     };
-    VerbError::new(1, cause).about(name).hint(hint)
+    VerbError::new(FAILED, cause).about(name).hint(hint)
 }
 
 /// The wait for the end of the turn that began after line `seq` of the journal.
@@ -189,12 +190,19 @@ struct TurnAnswer {
     answer: LastAnswer,
 }
 
+/// A session at the end of a look at it.
+struct SeenSession {
+    session: SessionStatus,
+    /// Claude waits for a prompt, and no hand-over is under way.
+    is_idle: bool,
+}
+
 impl TurnWait<'_> {
     /// Waits for the end of the turn, and reads its answer.
     fn answer(&mut self, control: &mut HostControl) -> Result<TurnAnswer, VerbError> {
         let mut idle_since = None;
         loop {
-            let (session, is_idle) = self.look(control)?;
+            let SeenSession { session, is_idle } = self.look(control)?;
             if let Some((conversation, answer)) = self.transcript_answer(&session, is_idle)? {
                 return Ok(TurnAnswer { session, conversation, answer });
             }
@@ -257,9 +265,8 @@ impl TurnWait<'_> {
         Ok(answer)
     }
 
-    /// Waits until Claude waits for a prompt, [`SLICE`] at most, and returns whether it does. Prints once
-    /// what the session is blocked on.
-    fn look(&mut self, control: &mut HostControl) -> Result<(SessionStatus, bool), VerbError> {
+    /// Waits until Claude waits for a prompt, [`SLICE`] at most. Prints once what the session is blocked on.
+    fn look(&mut self, control: &mut HostControl) -> Result<SeenSession, VerbError> {
         let left =
             self.until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));
         control.limit(left.saturating_add(ANSWER));
@@ -272,7 +279,7 @@ impl TurnWait<'_> {
         // During a hand-over Claude is idle for moments.
         if met {
             let is_idle = !session.is_handed_over();
-            return Ok((session, is_idle));
+            return Ok(SeenSession { session, is_idle });
         }
         let on = session.blocked_on(local).map(|what| visible(&what));
         if let Some(what) = on.as_ref().filter(|_| on != self.blocked) {
@@ -284,7 +291,7 @@ impl TurnWait<'_> {
             ));
         }
         self.blocked = on;
-        Ok((session, false))
+        Ok(SeenSession { session, is_idle: false })
     }
 
     fn check_time(&self, session: &SessionStatus) -> Result<(), VerbError> {
@@ -303,14 +310,14 @@ fn ended_in_turn(name: &SessionName, is_resumed: bool) -> VerbError {
     } else {
         "a fresh conversation waits for a prompt"
     };
-    VerbError::new(1, format!("Claude ended before it had answered; {next}"))
+    VerbError::new(FAILED, format!("Claude ended before it had answered; {next}"))
         .about(name)
         .hint(format!("`hopty ask {name} \"go on\"` lets it continue, `hopty why {name}` says how it ended"))
 }
 
 /// The error when Claude waits for a prompt, and its transcript has nothing of the turn.
 fn not_written(name: &SessionName) -> VerbError {
-    VerbError::new(1, "Claude has not written its answer to the transcript; perhaps the disk is full")
+    VerbError::new(FAILED, "Claude has not written its answer to the transcript; perhaps the disk is full")
         .about(name)
         .hint(format!("`hopty screen {name}` shows what Claude shows"))
 }
@@ -347,7 +354,7 @@ fn answer_to(
 /// The answer that ends the turn; the transcript may lag as in [`answer_to`].
 fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAnswer, VerbError> {
     let Some(path) = session.transcript.as_deref().map(Path::new) else {
-        return Err(VerbError::new(1, "hopty does not know which transcript has the answer")
+        return Err(VerbError::new(FAILED, "hopty does not know which transcript has the answer")
             .about(name)
             .hint(format!("`hopty screen {name}` shows Claude's screen")));
     };
@@ -367,7 +374,7 @@ fn read(path: &Path) -> Result<LastAnswer, VerbError> {
 
 fn read_lines(path: &Path, line: impl FnMut(&[u8])) -> Result<(), VerbError> {
     whole_transcript::lines(path, line).map(drop).map_err(|e| {
-        VerbError::new(1, e.to_string()).hint("Claude writes a transcript from the first prompt on")
+        VerbError::new(FAILED, e.to_string()).hint("Claude writes a transcript from the first prompt on")
     })
 }
 
@@ -410,7 +417,7 @@ impl AnswerSource {
         let Some(path) = status.transcript.as_ref().map(PathBuf::from) else {
             return Err(if status.agent.is(ProgramKind::Plain) {
                 let hint = format!("`hopty screen {name}` shows what it shows");
-                VerbError::new(4, NO_CLAUDE).called(Code::Refused).about(&name).hint(hint)
+                VerbError::new(REFUSED, NO_CLAUDE).called(Code::Refused).about(&name).hint(hint)
             } else if status.is(SessionState::Ended) {
                 no_prompt_yet(&name)
             } else {
@@ -459,19 +466,21 @@ impl AnswerSource {
         let live = self.name.as_ref().filter(|_| !self.is_over);
         match (live, self.path.file_stem()) {
             (Some(_), _) if answer.prompt.is_empty() => {
-                VerbError::new(1, "nothing was asked in this conversation yet")
+                VerbError::new(FAILED, "nothing was asked in this conversation yet")
                     .hint("`hopty conversations ls` lists earlier conversations")
             }
-            (Some(name), _) if self.is_idle => VerbError::new(1, "Claude did not answer the last prompt")
-                .hint(format!("`hopty ask {name} \"go on\"` lets it continue")),
-            (Some(name), _) => VerbError::new(1, "Claude has not answered the last prompt yet")
+            (Some(name), _) if self.is_idle => {
+                VerbError::new(FAILED, "Claude did not answer the last prompt")
+                    .hint(format!("`hopty ask {name} \"go on\"` lets it continue"))
+            }
+            (Some(name), _) => VerbError::new(FAILED, "Claude has not answered the last prompt yet")
                 .hint(format!("`hopty wait {name} idle` waits for the end of the turn")),
             (None, id @ Some(_)) if self.name.is_some() => {
-                VerbError::new(1, "the session has ended, and Claude did not answer its last prompt")
+                VerbError::new(FAILED, "the session has ended, and Claude did not answer its last prompt")
                     .called(Code::Ended)
                     .hint(shows(id))
             }
-            (None, id) => VerbError::new(1, "Claude did not answer the last prompt").hint(shows(id)),
+            (None, id) => VerbError::new(FAILED, "Claude did not answer the last prompt").hint(shows(id)),
         }
         .about(self.label())
     }
@@ -510,13 +519,13 @@ fn is_written(transcript: &Path) -> bool {
 }
 
 fn no_transcript(of: &SessionName) -> VerbError {
-    VerbError::new(1, "Claude has no transcript yet")
+    VerbError::new(FAILED, "Claude has no transcript yet")
         .about(of)
         .hint(format!("`hopty ask {of} TEXT` submits a prompt and waits for the answer"))
 }
 
 fn no_prompt_yet(ended: &SessionName) -> VerbError {
-    VerbError::new(1, "the session has ended without a prompt")
+    VerbError::new(FAILED, "the session has ended without a prompt")
         .called(Code::Ended)
         .about(ended)
         .hint("`hopty conversations ls` lists conversations")

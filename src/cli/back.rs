@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::control::{HostControl, Rule, last_here, live_session, paths};
 use super::error::{VerbError, say, say_wrapped};
+use super::exit_codes::{FAILED, REFUSED};
 use super::poll_until::poll_until;
 use super::status::ended;
 use crate::core::ids::{ConversationId, SessionName};
@@ -42,7 +43,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
     let status = control.status()?;
     match &status.before {
         None if status.agent.is(ProgramKind::Plain) => {
-            return Err(VerbError::new(4, "it does not run Claude")
+            return Err(VerbError::new(REFUSED, "it does not run Claude")
                 .called(Code::Refused)
                 .about(&name)
                 .hint(format!("`hopty status {name}` shows what it runs")));
@@ -50,7 +51,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         None => return Err(none_before(&paths, &name, &status)),
         Some(id) if paths.find_transcript(id).is_none() => {
             let gone = format!("the transcript of conversation {id} is gone, so Claude cannot resume it");
-            return Err(VerbError::new(1, gone)
+            return Err(VerbError::new(FAILED, gone)
                 .called(Code::NotFound)
                 .about(&name)
                 .hint("the session keeps running"));
@@ -103,7 +104,10 @@ fn how_to_resume(
         ))?;
     } else {
         let hint = format!("`hopty --resume {id}` resumes the conversation before its last one");
-        return Err(VerbError::new(1, "the session has ended").called(Code::Ended).about(name).hint(hint));
+        return Err(VerbError::new(FAILED, "the session has ended")
+            .called(Code::Ended)
+            .about(name)
+            .hint(hint));
     }
     Ok(0)
 }
@@ -129,7 +133,7 @@ fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Ver
             )
         }
     };
-    VerbError::new(1, message).called(Code::NotFound).about(name).hint(hint)
+    VerbError::new(FAILED, message).called(Code::NotFound).about(name).hint(hint)
 }
 
 /// The session's other conversations, the newest first, from its journal.

@@ -1,16 +1,18 @@
 //! `hopty backup`: everything that hopty keeps, and what you need to continue with Claude, in one file.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::FromRawFd;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use nix::errno::Errno;
 use serde_json::json;
 
 use super::control::paths;
 use super::conversations::{MAY_BE_LEFT_OUT, left_out_json, left_out_words, size};
 use super::error::{VerbError, note, say, say_wrapped, visible};
+use super::exit_codes::{FAILED, INTERNAL, USAGE};
 use crate::core::text::plural::plural;
 use crate::fs::atomic;
 use crate::fs::backup::{
@@ -20,6 +22,7 @@ use crate::fs::backup::{
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::sys::clock::Clock;
+use crate::sys::inherited;
 use crate::sys::safe_file::{self, FileRule};
 use crate::tty::passphrase;
 
@@ -114,7 +117,7 @@ pub(super) fn backup(verb: BackupVerb) -> Result<u8, VerbError> {
         BackupVerb::Create { file, encrypt_to, phrase, json } => {
             let is_plain = encrypt_to.is_empty() && !phrase.passphrase && phrase.passphrase_fd.is_none();
             if let Some(name) = file.as_ref().filter(|name| is_plain && is_encrypted_name(name)) {
-                return Err(VerbError::new(2, "a backup of this name is encrypted, and no key is given")
+                return Err(VerbError::new(USAGE, "a backup of this name is encrypted, and no key is given")
                     .about(name.display())
                     .hint("add `--passphrase` or `--encrypt-to RECIPIENT`, or leave out `.age`"));
             }
@@ -170,7 +173,7 @@ fn failed(file: &Path, failure: BackupFailure) -> VerbError {
 fn failed_with(file: &Path, cause: String, hint: &str) -> VerbError {
     let file = file.display().to_string();
     let name = if cause.contains(&file) { String::new() } else { file };
-    VerbError::new(1, cause).about(name).hint(hint)
+    VerbError::new(FAILED, cause).about(name).hint(hint)
 }
 
 /// The error of a restore, with the files that it had already written.
@@ -187,13 +190,13 @@ fn not_restored(file: &Path, failure: BackupFailure, dry_run: bool) -> VerbError
 fn below(dir: &Path) -> Result<Paths, VerbError> {
     let dir = std::path::absolute(dir)?;
     if !dir.is_dir() {
-        return Err(VerbError::new(1, "there is no such directory")
+        return Err(VerbError::new(FAILED, "there is no such directory")
             .about(dir.display())
             .hint("create it first"));
     }
     let home = dir.into_os_string();
     Paths::from_env(|name| (name == "HOME").then(|| home.clone())).ok_or_else(|| {
-        VerbError::new(125, "the directory to restore to has no absolute path")
+        VerbError::new(INTERNAL, "the directory to restore to has no absolute path")
             .hint("give --into a full path")
     })
 }
@@ -205,8 +208,9 @@ fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u
         Some(file) => file,
         None => {
             let dir = paths.backups();
-            atomic::private_dir(&dir)
-                .map_err(|error| VerbError::new(1, error.to_string()).hint("name a file for the backup"))?;
+            atomic::private_dir(&dir).map_err(|error| {
+                VerbError::new(FAILED, error.to_string()).hint("name a file for the backup")
+            })?;
             let end = if matches!(cipher, BackupCipher::None) { "" } else { ".age" };
             dir.join(format!("hopty-{}.tar.gz{end}", now.compact()))
         }
@@ -376,8 +380,9 @@ fn print_notes(report: &RestoreReport) {
 fn key_of(file: &Path, phrase: &PhraseOptions, identity: Option<&Path>) -> Result<BackupKey, VerbError> {
     if let Some(path) = identity {
         let text = safe_file::read_text(path, FileRule::configuration(KEY_CAP))
-            .map_err(|error| VerbError::new(1, error.to_string()).hint(error.hint()))?;
-        let text = text.ok_or_else(|| VerbError::new(1, "there is no such file").about(path.display()))?;
+            .map_err(|error| VerbError::new(FAILED, error.to_string()).hint(error.hint()))?;
+        let text =
+            text.ok_or_else(|| VerbError::new(FAILED, "there is no such file").about(path.display()))?;
         return Ok(BackupKey::Identities(text));
     }
     if let Some(phrase) = phrase_of(phrase, false)? {
@@ -397,28 +402,37 @@ fn begins_encrypted(file: &Path) -> bool {
     begin.is_some_and(|begin| is_encrypted(&begin))
 }
 
+/// The text behind a descriptor that the caller of hopty opened, which is closed afterwards.
+fn read_descriptor(fd: i32) -> io::Result<String> {
+    if !inherited::has_descriptor(fd) {
+        return Err(Errno::EBADF.into());
+    }
+    // SAFETY: it is inherited and hopty's options name it once, so nothing else in this process owns it.
+    let file = unsafe { File::from_raw_fd(fd) };
+    let mut text = String::new();
+    file.take(KEY_CAP).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// The passphrase from the options; hopty asks twice for a new one.
 fn phrase_of(options: &PhraseOptions, is_new: bool) -> Result<Option<String>, VerbError> {
     let phrase = if let Some(fd) = options.passphrase_fd {
-        // SAFETY: the caller of hopty gave it this descriptor to read from; it is closed with the file.
-        let file = unsafe { File::from_raw_fd(fd) };
-        let mut text = String::new();
-        file.take(KEY_CAP).read_to_string(&mut text).map_err(|error| {
-            VerbError::new(1, format!("cannot read the passphrase from descriptor {fd}: {error}"))
+        let text = read_descriptor(fd).map_err(|error| {
+            VerbError::new(FAILED, format!("cannot read the passphrase from descriptor {fd}: {error}"))
                 .hint("open it for hopty, as in `3< FILE` with `--passphrase-fd 3`")
         })?;
         text.lines().next().unwrap_or_default().to_owned()
     } else if options.passphrase {
         let first = passphrase::ask("Passphrase: ")?;
         if is_new && passphrase::ask("Repeat it: ")? != first {
-            return Err(VerbError::new(1, "the two passphrases differ").hint("run it again"));
+            return Err(VerbError::new(FAILED, "the two passphrases differ").hint("run it again"));
         }
         first
     } else {
         return Ok(None);
     };
     if phrase.is_empty() {
-        return Err(VerbError::new(2, "the passphrase is empty").hint("give one, or omit the option"));
+        return Err(VerbError::new(USAGE, "the passphrase is empty").hint("give one, or omit the option"));
     }
     Ok(Some(phrase))
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::control::paths;
 use super::error::{VerbError, note, say, say_wrapped, visible, working_dir};
+use super::exit_codes::{FAILED, INTERNAL, USAGE};
 use super::table;
 use crate::core::ids::Channel;
 use crate::fs::registry::{self, RegistryError};
@@ -36,7 +37,7 @@ fn unusable(error: RegistryError) -> VerbError {
         RegistryError::Fs(_) => "the registry is in Claude's directory, ~/.claude by default",
         RegistryError::Bad { .. } => "hopty does not change it: correct it, or move it out of the way",
     };
-    VerbError::new(125, error.to_string()).hint(hint)
+    VerbError::new(INTERNAL, error.to_string()).hint(hint)
 }
 
 /// The directory with all links resolved.
@@ -56,7 +57,7 @@ pub(super) fn channel(path: Option<&Path>, as_json: bool) -> Result<u8, VerbErro
         path.filter(|path| path.components().count() == 1 && !path.is_absolute() && !path.exists())
     {
         let hint = "usage: `hopty channel [PATH]`, `hopty channel set NAME [PATH]` or `hopty channel list`";
-        return Err(VerbError::new(1, "there is no such directory").about(word.display()).hint(hint));
+        return Err(VerbError::new(FAILED, "there is no such directory").about(word.display()).hint(hint));
     }
     let dir = dir(path)?;
     let registry = registry::read(&paths.claude).map_err(unusable)?;
@@ -78,19 +79,19 @@ pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, VerbError> {
     match verb {
         ChannelVerb::Set { name, path, json } => {
             let channel: Channel = name.parse().map_err(|_| {
-                VerbError::new(2, "not a channel name").about(name).hint(
+                VerbError::new(USAGE, "not a channel name").about(name).hint(
                     "a name has 1 to 64 letters, digits, `.`, `_` and `-`, and does not begin with `.` \
                            or `-`",
                 )
             })?;
             let dir = dir(path.as_deref())?;
             if !dir.is_dir() {
-                return Err(VerbError::new(1, "there is no such directory")
+                return Err(VerbError::new(FAILED, "there is no such directory")
                     .about(dir.display())
                     .hint("a channel belongs to a directory"));
             }
             let text = dir.to_str().ok_or_else(|| {
-                VerbError::new(2, "its name is not UTF-8, which the registry needs")
+                VerbError::new(USAGE, "its name is not UTF-8, which the registry needs")
                     .about(dir.display())
                     .hint("choose a directory above it")
             })?;

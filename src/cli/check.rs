@@ -294,8 +294,7 @@ fn ages(projects: &Path) -> impl Iterator<Item = u64> {
 }
 
 fn hosts(paths: &Paths) -> Finding {
-    let alive: Vec<_> =
-        session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect();
+    let alive = session::live_names(paths);
     let mute = |name: &&_| {
         let answer = HostControl::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
         answer.is_err()

@@ -3,9 +3,9 @@
 //! `core::config` defines the keys and merges the layers; this module prints them and writes a template.
 
 use std::fmt::Write as _;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -14,10 +14,12 @@ use unicode_width::UnicodeWidthStr;
 
 use super::control::paths;
 use super::error::{VerbError, note, say, say_wrapped, stdout, visible};
+use super::exit_codes::{FAILED, INTERNAL, USAGE};
 use super::read_config;
 use crate::core::config::{Config, ConfigKey, KEYS, Resolved, ValueOrigin, counts};
 use crate::core::text::word_wrap::wrap_words;
 use crate::fs::paths::Paths;
+use crate::sys::private_dir;
 use crate::tty::raw;
 
 /// The column of the comment on a value, where the value is short enough.
@@ -112,7 +114,7 @@ fn check(paths: &Paths) -> Result<u8, VerbError> {
     for problem in &resolved.problems {
         say_wrapped(format_args!("{}", visible(&problem.to_string())))?;
     }
-    Err(VerbError::new(2, format!("{}, ignored", counts(&resolved.problems))).hint(read_config::HINT))
+    Err(VerbError::new(USAGE, format!("{}, ignored", counts(&resolved.problems))).hint(read_config::HINT))
 }
 
 fn note_ignored(resolved: &Resolved) {
@@ -140,14 +142,14 @@ pub(super) fn how_many_set(resolved: &Resolved) -> String {
 fn init(paths: &Paths) -> Result<u8, VerbError> {
     let path = paths.config_file();
     let failed = |e: std::io::Error| {
-        VerbError::new(125, e.to_string())
+        VerbError::new(INTERNAL, e.to_string())
             .about(path.display())
             .hint("check the permissions of its directory, or set XDG_CONFIG_HOME")
     };
-    DirBuilder::new().recursive(true).mode(0o700).create(&paths.config).map_err(failed)?;
+    private_dir::create_all(&paths.config).map_err(failed)?;
     let mut file = match File::options().write(true).create_new(true).mode(0o600).open(&path) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-            return Err(VerbError::new(1, "the file exists already; hopty does not change it")
+            return Err(VerbError::new(FAILED, "the file exists already; hopty does not change it")
                 .about(path.display())
                 .hint("`hopty config init --print` shows what would be in it"));
         }
@@ -215,7 +217,7 @@ fn sample() -> Result<String, VerbError> {
 
 fn table(config: &Config) -> Result<Table, VerbError> {
     Table::try_from(config)
-        .map_err(|e| VerbError::new(125, e.to_string()).hint("`hopty config check` checks the files"))
+        .map_err(|e| VerbError::new(INTERNAL, e.to_string()).hint("`hopty config check` checks the files"))
 }
 
 fn value(key: &ConfigKey, values: &Table) -> String {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, paths};
 use super::error::{VerbError, say, say_wrapped, visible};
+use super::exit_codes::{FAILED, REFUSED};
 use super::prose::fit;
 use super::target_conversation::{ConversationTarget, FoundTranscript, find_target};
 use crate::core::claude::transcript_facts::TranscriptFacts;
@@ -195,7 +196,7 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
     }
     if !status.agent.is(ProgramKind::Claude) {
         let hint = format!("`hopty status {name}` shows what it runs");
-        return Err(VerbError::new(4, "it does not run Claude, so it has no context window")
+        return Err(VerbError::new(REFUSED, "it does not run Claude, so it has no context window")
             .called(Code::Refused)
             .about(name)
             .hint(hint));
@@ -208,11 +209,11 @@ fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport,
     let mut facts = TranscriptFacts::new();
     let hint = "give a transcript (.jsonl), a conversation id, a directory or a session";
     let extent = whole_transcript::lines(&found.path, |line| facts.feed(line))
-        .map_err(|e| VerbError::new(1, e.to_string()).hint(hint))?;
+        .map_err(|e| VerbError::new(FAILED, e.to_string()).hint(hint))?;
     if extent.bytes > 0 && facts.counts().0 == 0 {
         let file = visible(&found.path.to_string_lossy());
         return Err(VerbError::new(
-            1,
+            FAILED,
             format!("{file} is not a transcript: its {} bytes contain no record", extent.bytes),
         )
         .hint(hint));
@@ -242,8 +243,8 @@ fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport,
 /// The window size that Claude's status line reported for this conversation, if a session's file has it.
 fn known_window(paths: &Paths, transcript: &Path) -> Option<u64> {
     let stem = transcript.file_stem()?.to_str()?;
-    session::list(paths).into_iter().find_map(|(name, _)| {
-        let last = session::status(&paths.session(&name)).ok()??;
+    session::list(paths).into_iter().find_map(|listed| {
+        let last = session::status(&paths.session(&listed.name)).ok()??;
         let same = last.conversation.is_some_and(|conversation| conversation.as_str() == stem);
         (same && last.context.window_from.is(WindowFrom::Statusline)).then_some(last.context.window)
     })

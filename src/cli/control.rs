@@ -10,12 +10,13 @@ use serde::de::DeserializeOwned;
 use strsim::osa_distance;
 
 use super::error::{VerbError, visible};
+use super::exit_codes::{FAILED, INTERNAL, NOT_FOUND, USAGE};
 use super::poll_until::becomes_true;
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
 use crate::core::text::nearest_word::slips;
 use crate::fs::paths::Paths;
-use crate::fs::session;
+use crate::fs::session::{self, ListedSession};
 use crate::ipc::address;
 use crate::ipc::control_client::{ControlClient, NoAnswer};
 use crate::ipc::message::{Code, PROTOCOL, Request, RequestError};
@@ -42,7 +43,7 @@ pub(super) enum Rule {
 
 pub(super) fn paths() -> Result<Paths, VerbError> {
     Paths::from_env(|name| std::env::var_os(name)).ok_or_else(|| {
-        VerbError::new(125, "not set to an absolute path")
+        VerbError::new(INTERNAL, "not set to an absolute path")
             .about("HOME")
             .hint("set HOME: hopty keeps its sessions below it")
     })
@@ -68,7 +69,7 @@ pub(super) fn live_session(paths: &Paths, given: Option<&str>, rule: Rule) -> Re
             let left = paths.last_screen(&name).exists();
             let left =
                 if left { format!(", `hopty screen {name}` shows its last screen") } else { String::new() };
-            Err(VerbError::new(1, "the session has ended")
+            Err(VerbError::new(FAILED, "the session has ended")
                 .called(Code::Ended)
                 .about(&name)
                 .hint(format!("`hopty why {name}` says how{left}{on}")))
@@ -79,7 +80,7 @@ pub(super) fn live_session(paths: &Paths, given: Option<&str>, rule: Rule) -> Re
     check_sessions_dir(paths)?;
     let all = session::list(paths);
     let alive: Vec<SessionName> =
-        all.iter().filter(|(_, alive)| *alive).map(|(name, _)| name.clone()).collect();
+        all.iter().filter(|session| session.is_alive).map(|session| session.name.clone()).collect();
     if let Some(name) = outer_session(paths)
         && alive.contains(&name)
     {
@@ -91,21 +92,22 @@ pub(super) fn live_session(paths: &Paths, given: Option<&str>, rule: Rule) -> Re
         ([one], _, _) => Ok(one.clone()),
         ([], [one], Rule::Any) => Ok(one.clone()),
         ([], [], _) => {
-            let last = last_of(paths, all.iter().map(|(name, _)| name), &here);
+            let last = last_of(paths, all.iter().map(|session| &session.name), &here);
             let last = last.map_or_else(String::new, |name| {
                 format!("; the last one here was {name}: `hopty why {name}`")
             });
-            Err(VerbError::new(3, "no session is running").hint(no_session_hint(!all.is_empty()) + &last))
+            Err(VerbError::new(NOT_FOUND, "no session is running")
+                .hint(no_session_hint(!all.is_empty()) + &last))
         }
         ([], several, Rule::Careful) => {
             let names: Vec<&str> = several.iter().map(SessionName::as_str).collect();
-            Err(VerbError::new(3, "no session is running in this directory")
+            Err(VerbError::new(NOT_FOUND, "no session is running in this directory")
                 .hint(format!("give a name to use one from elsewhere: {}", names.join(", "))))
         }
         _ => {
             let several = if nearest.is_empty() { alive } else { nearest };
             let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
-            Err(VerbError::new(3, "which session?").about(names.join(", ")).hint("give its name"))
+            Err(VerbError::new(NOT_FOUND, "which session?").about(names.join(", ")).hint("give its name"))
         }
     }
 }
@@ -133,7 +135,7 @@ pub(super) fn nearest(paths: &Paths, sessions: &[SessionName]) -> Vec<SessionNam
 /// The session of this directory whose file is the newest.
 pub(super) fn last_here(paths: &Paths) -> Option<SessionName> {
     let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).ok()?;
-    let all: Vec<SessionName> = session::list(paths).into_iter().map(|(name, _)| name).collect();
+    let all: Vec<SessionName> = session::list(paths).into_iter().map(|session| session.name).collect();
     last_of(paths, all.iter(), Path::new(&*here.to_string_lossy())).cloned()
 }
 
@@ -174,7 +176,7 @@ pub(super) fn parse_session_name(text: &str) -> Result<SessionName, VerbError> {
 
 pub(super) fn invalid_name(text: &str) -> VerbError {
     let shown: String = text.chars().take(60).collect();
-    VerbError::new(2, "not a session name").about(shown).hint(
+    VerbError::new(USAGE, "not a session name").about(shown).hint(
         "a name has 1 to 48 lower-case letters, digits, `.`, `_` and `-`, and begins with a letter or digit",
     )
 }
@@ -182,7 +184,7 @@ pub(super) fn invalid_name(text: &str) -> VerbError {
 /// Checks that the sessions' directory can be read.
 pub(super) fn check_sessions_dir(paths: &Paths) -> Result<(), VerbError> {
     session::readable(paths).map_err(|e| {
-        let failed = VerbError::new(125, e.to_string()).about(paths.sessions().display());
+        let failed = VerbError::new(INTERNAL, e.to_string()).about(paths.sessions().display());
         failed.hint("check its permissions; `hopty check` examines every directory that hopty needs")
     })
 }
@@ -192,19 +194,19 @@ pub(super) fn unknown_session(paths: &Paths, name: &SessionName) -> VerbError {
     if let Err(failed) = check_sessions_dir(paths) {
         return failed;
     }
-    let failed = VerbError::new(3, "there is no such session").about(name);
+    let failed = VerbError::new(NOT_FOUND, "there is no such session").about(name);
     // Claude's own names for its background sessions.
     let claudes = name.as_str().len() == 8 && name.as_str().bytes().all(|byte| byte.is_ascii_hexdigit());
     if claudes {
         return failed.hint("`hopty ls` lists sessions; for Claude's own use `hopty -- attach`");
     }
     let slip = slips(name.as_str());
-    let near = session::list(paths).into_iter().map(|(known, alive)| {
+    let near = session::list(paths).into_iter().map(|ListedSession { name: known, is_alive }| {
         // The beginning of a name is as near as a misspelled name, and a live session is nearer than an ended
         // one.
         let begins = name.as_str().len() > 1 && known.as_str().starts_with(name.as_str());
         let edits = osa_distance(known.as_str(), name.as_str());
-        (if begins { edits.min(slip) } else { edits }, !alive, known)
+        (if begins { edits.min(slip) } else { edits }, !is_alive, known)
     });
     match near.min().filter(|(edits, ..)| *edits <= slip) {
         Some((.., near)) => failed.hint(format!("did you mean {near}? `hopty ls --all` lists sessions")),
@@ -225,7 +227,7 @@ pub(super) fn outer_session(paths: &Paths) -> Option<SessionName> {
 pub(super) fn not_renamed(paths: &Paths, name: &SessionName) -> Result<(), VerbError> {
     match session::new_name_of(paths, name) {
         None => Ok(()),
-        Some(now) => Err(VerbError::new(3, "there is no such session")
+        Some(now) => Err(VerbError::new(NOT_FOUND, "there is no such session")
             .about(name)
             .hint(format!("it was renamed to {now}"))),
     }
@@ -279,7 +281,7 @@ impl HostControl {
                 Err(VerbError::from(RequestError::new(Code::Version, what, hint)).about(name))
             }
             Err(NoAnswer::Io(error)) => Err(unreachable(&error)),
-            Err(other) => Err(VerbError::new(125, other.to_string()).about(name)),
+            Err(other) => Err(VerbError::new(INTERNAL, other.to_string()).about(name)),
         }
     }
 
@@ -305,7 +307,7 @@ impl HostControl {
                 VerbError::from(failure).about(&self.name).hint(hint)
             }
             NoAnswer::Failed(failure) => VerbError::from(failure).about(&self.name),
-            other => VerbError::new(125, other.to_string()).about(&self.name),
+            other => VerbError::new(INTERNAL, other.to_string()).about(&self.name),
         })
     }
 
@@ -326,7 +328,7 @@ impl HostControl {
     pub fn status(&mut self) -> Result<SessionStatus, VerbError> {
         let object = self.ask(&Request::Status)?;
         SessionStatus::from_json(object)
-            .ok_or_else(|| VerbError::new(125, "hopty cannot read its answer").about(&self.name))
+            .ok_or_else(|| VerbError::new(INTERNAL, "hopty cannot read its answer").about(&self.name))
     }
 
     /// Reads until the host closes the connection.
@@ -348,7 +350,7 @@ pub(super) fn stopped_host(paths: &Paths, name: &SessionName) -> Option<i32> {
 /// The error for a host that does not answer, with the cause.
 pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Error) -> VerbError {
     if let Some(pid) = stopped_host(paths, name) {
-        let failed = VerbError::new(125, format!("its host, process {pid}, is stopped"));
+        let failed = VerbError::new(INTERNAL, format!("its host, process {pid}, is stopped"));
         return failed.about(name).hint(format!("`kill -CONT {pid}` continues it"));
     }
     let how = match error.kind() {
@@ -357,7 +359,9 @@ pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Err
         }
         _ => format!("its host does not answer: {error}"),
     };
-    VerbError::new(125, how).about(name).hint("the host may be busy; `hopty ls` shows whether it is alive")
+    VerbError::new(INTERNAL, how)
+        .about(name)
+        .hint("the host may be busy; `hopty ls` shows whether it is alive")
 }
 
 /// Connects to a live session's socket, and to no other process that listens at its path. SIGUSR1 makes the

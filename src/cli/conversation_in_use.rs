@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::control::HostControl;
 use super::error::VerbError;
+use super::exit_codes::REFUSED;
 use super::list::PATIENCE;
 use super::status::unresponsive;
 use crate::core::claude::args::OwnArgs;
@@ -27,12 +28,16 @@ pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), VerbError> {
         None => None,
     };
     let Some(wanted) = wanted else { return Ok(()) };
-    let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
-    match alive.into_iter().find(|name| conversation_of(paths, name).as_ref() == Some(&wanted)) {
+    match session::live_names(paths)
+        .into_iter()
+        .find(|name| conversation_of(paths, name).as_ref() == Some(&wanted))
+    {
         None => Ok(()),
-        Some(name) => Err(VerbError::new(4, "this session already runs the conversation").about(&name).hint(
-            format!("`hopty attach {name}` attaches to it; add `--fork-session` to continue with a copy"),
-        )),
+        Some(name) => {
+            Err(VerbError::new(REFUSED, "this session already runs the conversation").about(&name).hint(
+                format!("`hopty attach {name}` attaches to it; add `--fork-session` to continue with a copy"),
+            ))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::control::paths;
 use super::error::{VerbError, broken_page};
+use super::exit_codes::USAGE;
 use crate::core::process_change::Signal;
 use crate::dashboard::paint::ColorOutput;
 use crate::dashboard::{self, DashEnd};
@@ -15,12 +16,12 @@ const HINT: &str = "the sessions keep running; `hopty ls` lists them";
 pub(super) fn dash() -> Result<u8, VerbError> {
     let paths = paths()?;
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(VerbError::new(2, "standard input and output must be a terminal")
+        return Err(VerbError::new(USAGE, "standard input and output must be a terminal")
             .hint("use `hopty ls` without one"));
     }
     if !can_draw() {
         let term = std::env::var("TERM").unwrap_or_default();
-        return Err(VerbError::new(2, "this terminal cannot draw a full screen")
+        return Err(VerbError::new(USAGE, "this terminal cannot draw a full screen")
             .about(format!("TERM={term}"))
             .hint("`hopty ls` lists sessions"));
     }

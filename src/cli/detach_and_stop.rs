@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::control::{ANSWER, HostControl, Rule, live_session, paths};
 use super::error::{VerbError, YesNo, ask_yes_no, no_terminal, note, say, say_wrapped};
+use super::exit_codes::{FAILED, NOT_FOUND};
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 use crate::ipc::answers::{AcceptAnswer, DetachAnswer};
@@ -24,7 +25,7 @@ pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) ->
             format!("it has no client {number}")
         });
         let hint = format!("`hopty status {name} --json` lists clients");
-        return Err(VerbError::new(1, missing).about(&name).hint(hint));
+        return Err(VerbError::new(FAILED, missing).about(&name).hint(hint));
     }
     Ok(u8::from(done.detached == 0))
 }
@@ -40,9 +41,8 @@ pub(super) fn detach_all(as_json: bool) -> Result<u8, VerbError> {
     if as_json {
         say(format_args!("{}", json!({"detached": detached})))?;
     } else if detached == 0 && code == 0 {
-        return Err(
-            VerbError::new(1, "no terminal is attached to any session").hint("`hopty ls` lists sessions")
-        );
+        return Err(VerbError::new(FAILED, "no terminal is attached to any session")
+            .hint("`hopty ls` lists sessions"));
     }
     Ok(if code == 0 { u8::from(detached == 0) } else { code })
 }
@@ -66,9 +66,8 @@ pub(super) fn stop_all(yes: bool, kill: bool, as_json: bool) -> Result<u8, VerbE
     let paths = paths()?;
     let names = live_names(&paths)?;
     if names.is_empty() {
-        return Err(
-            VerbError::new(3, "no session is running").hint("`hopty ls --all` includes ended sessions")
-        );
+        return Err(VerbError::new(NOT_FOUND, "no session is running")
+            .hint("`hopty ls --all` includes ended sessions"));
     }
     if !yes {
         if !std::io::stdin().is_terminal() {
@@ -117,6 +116,5 @@ fn for_each<T>(
 
 pub(super) fn live_names(paths: &Paths) -> Result<Vec<SessionName>, VerbError> {
     super::control::check_sessions_dir(paths)?;
-    let all = crate::fs::session::list(paths).into_iter();
-    Ok(all.filter(|(_, alive)| *alive).map(|(name, _)| name).collect())
+    Ok(crate::fs::session::live_names(paths))
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use nix::libc;
 use serde_json::json;
 
+use super::exit_codes::{INTERNAL, REFUSED, USAGE};
 use super::prose::{fit, fit_message};
 use crate::core::io_words::io_words;
 use crate::core::redact::redact;
@@ -132,14 +133,14 @@ impl From<RequestError> for VerbError {
 
 impl From<io::Error> for VerbError {
     fn from(error: io::Error) -> Self {
-        VerbError::new(125, error.to_string()).hint("`hopty check` finds what is missing")
+        VerbError::new(INTERNAL, error.to_string()).hint("`hopty check` finds what is missing")
     }
 }
 
 /// The working directory of this process.
 pub(super) fn working_dir() -> Result<PathBuf, VerbError> {
     std::env::current_dir().map_err(|e| {
-        VerbError::new(125, format!("the working directory is gone: {e}"))
+        VerbError::new(INTERNAL, format!("the working directory is gone: {e}"))
             .hint("change to a directory that exists")
     })
 }
@@ -147,7 +148,7 @@ pub(super) fn working_dir() -> Result<PathBuf, VerbError> {
 /// The error of a full-screen page that failed; its panic message if there was one.
 pub(super) fn broken_page(cause: &str) -> VerbError {
     let words = crate::tty::raw::last_words().unwrap_or_else(|| cause.to_owned());
-    VerbError::new(125, words.split_whitespace().collect::<Vec<_>>().join(" "))
+    VerbError::new(INTERNAL, words.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Prints a message on standard error. A closed standard error is no failure.
@@ -162,7 +163,7 @@ pub(super) fn note_all(notices: &[String]) {
 
 /// The error for a question that needs a terminal.
 pub(super) fn no_terminal(command: &str) -> VerbError {
-    VerbError::new(4, "hopty has no terminal to ask").hint(format!("`{command}` does not ask"))
+    VerbError::new(REFUSED, "hopty has no terminal to ask").hint(format!("`{command}` does not ask"))
 }
 
 /// Asks a person on standard error, and returns the trimmed answer; `None` if the terminal has hung up.
@@ -216,7 +217,7 @@ pub(super) fn ask_yes_no(question: &str, enter: YesNo) -> Result<bool, VerbError
             None => note(format_args!("hopty: answer y or n")),
         }
     }
-    Err(VerbError::new(2, "neither y nor n was answered, so nothing was done").hint("run it again"))
+    Err(VerbError::new(USAGE, "neither y nor n was answered, so nothing was done").hint("run it again"))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -269,6 +270,7 @@ pub(super) fn visible(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::exit_codes::NOT_FOUND;
     use super::*;
 
     #[test]
@@ -294,11 +296,11 @@ mod tests {
     #[test]
     fn a_cause_that_is_a_question_stays_one() {
         assert_eq!(
-            VerbError::new(3, "which session?").also("none is known").cause(),
+            VerbError::new(NOT_FOUND, "which session?").also("none is known").cause(),
             "which session? (none is known)"
         );
         assert_eq!(
-            VerbError::new(3, "no session").also("none is known").cause(),
+            VerbError::new(NOT_FOUND, "no session").also("none is known").cause(),
             "no session, and none is known"
         );
     }
@@ -311,7 +313,7 @@ mod tests {
     #[test]
     fn the_word_for_scripts_is_the_host_s_own_or_follows_the_code() {
         assert_eq!(VerbError::from(RequestError::new(Code::Busy, "x", "")).word(), Code::Busy);
-        assert_eq!(VerbError::new(3, "x").word(), Code::NotFound);
-        assert_eq!(VerbError::new(125, "x").word(), Code::Internal);
+        assert_eq!(VerbError::new(NOT_FOUND, "x").word(), Code::NotFound);
+        assert_eq!(VerbError::new(INTERNAL, "x").word(), Code::Internal);
     }
 }

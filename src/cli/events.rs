@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::control::{any_session, paths};
 use super::error::{VerbError, note, say, stdout, visible};
+use super::exit_codes::FAILED;
 use super::prose::fit;
 use super::status::status_of;
 use crate::core::journal::{decisions, last_explained, last_session, session_begins};
@@ -60,7 +61,7 @@ fn unreadable(path: &Path, error: &SafeFileError) -> VerbError {
         true => "it was deleted, or could not be written when the session was started".to_owned(),
         false => error.hint(),
     };
-    VerbError::new(1, format!("hopty cannot read the journal: {error}")).about(path.display()).hint(hint)
+    VerbError::new(FAILED, format!("hopty cannot read the journal: {error}")).about(path.display()).hint(hint)
 }
 
 fn followed(path: &Path) -> Result<File, SafeFileError> {
@@ -212,7 +213,8 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, VerbError> {
     let name = any_session(&paths, given)?;
     let text = read(&paths.session(&name).join(session::JOURNAL))?;
     let (seq, decision) = last_explained(&text).ok_or_else(|| {
-        VerbError::new(1, "there is no decision yet").hint("`hopty status` shows the state of the session")
+        VerbError::new(FAILED, "there is no decision yet")
+            .hint("`hopty status` shows the state of the session")
     })?;
     let session = status_of(&paths, &name)?;
     // A killed host could not write why.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::control::{ANSWER, HostControl, unanswered};
 use super::error::{VerbError, note, visible};
+use super::exit_codes::{FAILED, INTERNAL};
 use super::notice;
 use crate::client::start::Greeting;
 use crate::client::{self, AttachEnd, AttachOutcome, ClientOptions, RawTerminal};
@@ -34,11 +35,10 @@ pub(super) fn join(
     match end {
         AttachEnd::Ended(code, message) => {
             print_notices(message.as_deref());
-            let named = message.as_ref().is_some_and(|message| message.contains("--handoff"));
             if let Some(message) = message {
                 print(&visible(&message));
             }
-            if !named && let Some(waiting) = notice::at_end(paths, name) {
+            if let Some(waiting) = notice::at_end(paths, name) {
                 print(&waiting);
             }
             Ok(code)
@@ -55,12 +55,12 @@ pub(super) fn join(
             let host_is_dead = || !crate::fs::session::is_alive(&paths.session(name));
             if !crate::fs::session::remove_stale_socket(paths, name) && !host_is_dead() {
                 let hint = format!("the session keeps running: hopty attach {name}");
-                return Err(VerbError::new(1, "the session's host closed the connection")
+                return Err(VerbError::new(FAILED, "the session's host closed the connection")
                     .about(name)
                     .hint(hint));
             }
             crate::host::start::orphan::end(paths, name, host_is_dead);
-            Err(VerbError::new(125, "the session's host died, and the program with it")
+            Err(VerbError::new(INTERNAL, "the session's host died, and the program with it")
                 .about(name)
                 .hint(how_to_go_on(paths, name)))
         }
@@ -79,7 +79,7 @@ fn failed_client(paths: &Paths, name: &SessionName) -> VerbError {
     }
     let words = crate::tty::raw::last_words().unwrap_or_default();
     VerbError::new(
-        125,
+        INTERNAL,
         format!("the client failed: {}", words.split_whitespace().collect::<Vec<_>>().join(" ")),
     )
     .about(name)

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::control::{HostControl, no_session_hint, parse_session_name, paths};
 use super::error::{VerbError, note, say, visible};
+use super::exit_codes::USAGE;
 use super::rename::bad_label;
 use super::restore::{about, can_resume, killed, restorable};
 use super::status;
@@ -26,6 +27,7 @@ use crate::core::text::nearest_word::nearest_word;
 use crate::core::text::plural::plural;
 use crate::core::text::shell_word::shell_line;
 use crate::fs::paths::Paths;
+use crate::fs::session::ListedSession;
 use crate::sys::clock::{ahead, elapsed};
 use crate::tty::full_screen::{self, BEGIN, UNDO};
 use crate::tty::full_screen_page::FullScreenPage;
@@ -90,7 +92,7 @@ pub(super) fn ls(options: &ListOptions) -> Result<u8, VerbError> {
     }
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         return Err(
-            VerbError::new(2, "--watch needs a terminal").hint("`hopty events --follow` is for scripts")
+            VerbError::new(USAGE, "--watch needs a terminal").hint("`hopty events --follow` is for scripts")
         );
     }
     watch(options, template.as_ref())
@@ -135,13 +137,14 @@ fn ask(options: &ListOptions) -> Result<Vec<SessionStatus>, VerbError> {
         .map(|name| parse_session_name(name))
         .collect::<Result<Vec<SessionName>, _>>()?;
     let mut known = crate::fs::session::list(&paths);
-    if let Some(missing) = wanted.iter().find(|name| !known.iter().any(|(known, _)| known == *name)) {
+    if let Some(missing) = wanted.iter().find(|name| !known.iter().any(|known| known.name == **name)) {
         // The same error as any verb that takes a name.
         super::control::any_session(&paths, Some(missing.as_str()))?;
     }
-    known.retain(
-        |(name, alive)| if wanted.is_empty() { *alive || options.all } else { wanted.contains(name) },
-    );
+    known.retain(|session| match wanted.is_empty() {
+        true => session.is_alive || options.all,
+        false => wanted.contains(&session.name),
+    });
     let found = statuses(&paths, known);
     let label: Option<Label> =
         options.label.as_deref().map(str::parse).transpose().map_err(|error| bad_label(&error))?;
@@ -154,15 +157,14 @@ fn ask(options: &ListOptions) -> Result<Vec<SessionStatus>, VerbError> {
     Ok(found.into_iter().filter(meant).collect())
 }
 
-/// The status of each session; `true`: its host is alive. All hosts are asked at the same time, so that a
-/// slow one delays only itself.
-pub(super) fn statuses(paths: &Paths, sessions: Vec<(SessionName, bool)>) -> Vec<SessionStatus> {
+/// The status of each session. All hosts are asked at the same time, so that a slow one delays only itself.
+pub(super) fn statuses(paths: &Paths, sessions: Vec<ListedSession>) -> Vec<SessionStatus> {
     let asked: Vec<_> = sessions
         .into_iter()
-        .map(|(name, alive)| {
+        .map(|ListedSession { name, is_alive }| {
             let paths = paths.clone();
             thread::spawn(move || {
-                if !alive {
+                if !is_alive {
                     crate::fs::session::remove_stale_socket(&paths, &name);
                     return status::ended(&paths, &name);
                 }
@@ -260,7 +262,7 @@ impl Listing {
 
 /// The message that no session has this label, with the one that may be meant.
 fn none_with(label: &str, paths: &Paths) -> String {
-    let read = |(name, _): (SessionName, bool)| crate::fs::session::status(&paths.session(&name)).ok()?;
+    let read = |known: ListedSession| crate::fs::session::status(&paths.session(&known.name)).ok()?;
     let known = crate::fs::session::list(paths).into_iter().filter_map(read);
     let known: Vec<String> = known.flat_map(|status| status.labels).collect();
     let hint = match nearest_word(label, known.iter().map(String::as_str)) {
@@ -399,7 +401,7 @@ impl Template {
         let mut rest = text.as_str();
         while let Some((before, behind)) = rest.split_once('{') {
             let (field, behind) = behind.split_once('}').ok_or_else(|| {
-                VerbError::new(2, "a field lacks its `}`").about(&text).hint("write fields as {name}")
+                VerbError::new(USAGE, "a field lacks its `}`").about(&text).hint("write fields as {name}")
             })?;
             let cell = FIELDS.iter().find(|(name, _)| *name == field).map(|(_, cell)| *cell);
             parts.push((before.to_owned(), Some(cell.ok_or_else(|| unknown_field(field))?)));
@@ -410,7 +412,7 @@ impl Template {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
             };
-            return Err(VerbError::new(2, "the format has no field").about(&text).hint(hint));
+            return Err(VerbError::new(USAGE, "the format has no field").about(&text).hint(hint));
         }
         parts.push((rest.to_owned(), None));
         Ok(Template(parts))
@@ -431,7 +433,7 @@ fn unknown_field(field: &str) -> VerbError {
         Some(near) => format!("did you mean {{{near}}}?"),
         None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
     };
-    VerbError::new(2, "unknown field in the format").about(field).hint(hint)
+    VerbError::new(USAGE, "unknown field in the format").about(field).hint(hint)
 }
 
 fn field_names() -> String {
@@ -453,11 +455,11 @@ pub(super) fn state_color(session: &SessionStatus) -> Option<u8> {
 /// hosts.
 fn names(options: &ListOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
-    for (name, alive) in crate::fs::session::list(&paths) {
+    for ListedSession { name, is_alive } in crate::fs::session::list(&paths) {
         let is_wanted = match () {
             () if options.restorable => can_resume(&paths, &name),
-            () if options.ended => !alive,
-            () => options.all || alive,
+            () if options.ended => !is_alive,
+            () => options.all || is_alive,
         };
         if is_wanted {
             say(format_args!("{name}"))?;

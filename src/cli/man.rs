@@ -8,6 +8,7 @@ use clap_mangen::Man;
 
 use super::args::{Cli, NOTES, verbs};
 use super::error::{VerbError, stdout};
+use super::exit_codes::USAGE;
 use crate::core::text::nearest_word::nearest_word;
 use crate::sys::program_search::command_outside_of_projects;
 
@@ -50,7 +51,7 @@ fn page(verb: &[String]) -> Result<(clap::Command, Vec<u8>), VerbError> {
         let near = verb.first().and_then(|word| nearest_word(word, verbs()));
         let near = near.filter(|near| verb.first().is_none_or(|word| word != near));
         let near = near.map_or_else(String::new, |near| format!("did you mean `hopty man {near}`? "));
-        let failed = VerbError::new(2, "unknown verb").about(verb.join(" "));
+        let failed = VerbError::new(USAGE, "unknown verb").about(verb.join(" "));
         failed.hint(format!("{near}`hopty help` lists all verbs"))
     };
     let of = verb.iter().try_fold(&tree, |at, word| at.find_subcommand(word)).ok_or_else(unknown)?.clone();

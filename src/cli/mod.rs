@@ -9,7 +9,7 @@
 //! | `verb_dispatch`, `args`, `usage_error`, `read_config` | from the arguments to a verb: clap's grammar, errors of usage, the configuration |
 //! | `unknown_verb` | words that look like verbs |
 //! | `run`, `handoff_options`, `conversation_in_use` | `run` and hopty in place of Claude; options that a handoff carries over; no conversation in two sessions |
-//! | `attach_session`, `session_picker`, `join_session` | `attach`: choosing a session, the list to pick one from, attaching this terminal |
+//! | `attach_session`, `session_choice`, `session_picker`, `join_session` | `attach`: the session meant without a name, the list to pick one from, attaching this terminal |
 //! | `control`, `target_conversation` | which session or conversation a verb is about; requests to its host |
 //! | `back`, `backup`, `channel`, `check`, `config`, `context`, `conversations`, `dash`, `demo`, `handoff`, `play`, `replay`, `restart`, `restore`, `send`, `status`, `version` | the verb of the same name |
 //! | `ask` | `ask` and `answer` |
@@ -27,7 +27,7 @@
 //! | `screen_rows`, `settle_wait`, `poll_until` | new text on a session's screen, whether a session has settled, polling |
 //! | `completions`, `man` | verbs of the same names, made from the tree of verbs |
 //! | `hook`, `statusline`, `slash` | what Claude calls |
-//! | `error`, `notice`, `prose`, `table`, `pager` | output for people: errors, notices at start and end, sentences, tables, long output |
+//! | `error`, `exit_codes`, `notice`, `prose`, `table`, `pager` | output for people: errors and exit codes, notices at start and end, sentences, tables, long output |
 
 #![deny(clippy::print_stderr, reason = "it panics where standard error is closed")]
 
@@ -49,6 +49,7 @@ mod demo;
 mod detach_and_stop;
 mod error;
 mod events;
+mod exit_codes;
 mod handoff;
 mod handoff_options;
 mod hook;
@@ -72,6 +73,7 @@ mod run;
 mod screen;
 mod screen_rows;
 mod send;
+mod session_choice;
 mod session_picker;
 mod settle_wait;
 mod setup;

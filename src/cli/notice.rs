@@ -13,6 +13,7 @@ use crate::core::handoff::manifest_entry::IndexEntry;
 use crate::core::handoff::pasted_text::PASTED;
 use crate::core::handoff::sections::Section;
 use crate::core::ids::{Channel, SessionName};
+use crate::core::status_types::HandoffUse;
 use crate::core::supervisor::ProgramKind;
 use crate::core::text::safe_text::{cut_chars, safe_line};
 use crate::fs::paths::Paths;
@@ -115,8 +116,8 @@ pub(super) fn detached_sessions(paths: &Paths) -> Vec<SessionName> {
         return Vec::new();
     };
     let here = PathBuf::from(here.to_string_lossy().into_owned());
-    let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
-    let of_here = alive.filter(|name| dir_of(paths, name).as_ref() == Some(&here));
+    let of_here =
+        session::live_names(paths).into_iter().filter(|name| dir_of(paths, name).as_ref() == Some(&here));
     let status = |name: SessionName| {
         let answer = HostControl::connect(paths, &name, Some(PATIENCE)).and_then(|mut host| host.status());
         answer.ok().map(|status| (name, status))
@@ -129,10 +130,13 @@ pub(super) fn detached_sessions(paths: &Paths) -> Vec<SessionName> {
     found.into_iter().map(|(name, _)| name).collect()
 }
 
-/// The handoff that waits when a session has ended. One that somebody made from a file meanwhile is not
-/// recommended.
+/// The handoff that waits when a session has ended, unless the host's last message has named it. One that
+/// somebody made from a file meanwhile is not recommended.
 pub(super) fn at_end(paths: &Paths, name: &SessionName) -> Option<String> {
     let session = ended(paths, name).filter(|session| session.agent.is(ProgramKind::Claude))?;
+    if session.handoff.is_some_and(|handoff| handoff.status.is(HandoffUse::Active)) {
+        return None;
+    }
     let dir = Path::new(&session.dir);
     let (store, entry) =
         waiting(paths, dir, Some(name)).filter(|(_, entry)| entry.hopty_session.as_ref() == Some(name))?;

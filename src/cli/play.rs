@@ -11,6 +11,7 @@ use clap::Args;
 
 use super::control::paths;
 use super::error::{VerbError, broken_page, note, say_wrapped, stdout, visible, working_dir};
+use super::exit_codes::{FAILED, INTERNAL, NOT_FOUND, USAGE};
 use crate::core::process_change::Signal;
 use crate::core::text::shell_word::shell_word;
 use crate::fs::session;
@@ -169,7 +170,7 @@ fn show(options: &PlayRecordingOptions, file: &Path, timeline: &Timeline) -> Res
 
 pub(super) fn load(path: &Path) -> Result<Timeline, VerbError> {
     let unreadable = |error: io::Error| {
-        VerbError::new(2, format!("it cannot be read: {error}"))
+        VerbError::new(USAGE, format!("it cannot be read: {error}"))
             .hint("give the path of an asciicast, or - for standard input")
     };
     let mut input: Box<dyn Read> = if path == Path::new("-") {
@@ -186,7 +187,7 @@ pub(super) fn load(path: &Path) -> Result<Timeline, VerbError> {
         if std::mem::take(&mut first) && piece.starts_with(b"<!doctype html>") {
             input.take(PAGE_MAX).read_to_end(&mut piece).map_err(unreadable)?;
             let cast = cast_of_page(&piece).ok_or_else(|| {
-                VerbError::new(2, "the page has no recording in it")
+                VerbError::new(USAGE, "the page has no recording in it")
                     .hint("give an asciicast, or a page that `hopty play -o` made")
             })?;
             loader.push(&cast);
@@ -197,7 +198,7 @@ pub(super) fn load(path: &Path) -> Result<Timeline, VerbError> {
         }
     }
     loader.finish().map_err(|error| {
-        VerbError::new(2, error.to_string())
+        VerbError::new(USAGE, error.to_string())
             .hint("`hopty play` reads asciicast 1, 2 and 3, and pages that it made")
     })
 }
@@ -218,7 +219,7 @@ fn last_recording(all: bool) -> Result<PathBuf, VerbError> {
     let here = working_dir()?;
     let real = |dir: &Path| dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let is_here = |dir: &Path| session::working_dir(dir).is_some_and(|dir| real(&dir) == real(&here));
-    let sessions = session::list(&paths).into_iter().map(|(name, _)| paths.session(&name));
+    let sessions = session::list(&paths).into_iter().map(|listed| paths.session(&listed.name));
     let (mut dirs, others): (Vec<PathBuf>, Vec<PathBuf>) = sessions.partition(|dir| all || is_here(dir));
     dirs.iter_mut().for_each(|dir| dir.push(session::RECORDINGS));
     dirs.push(here.clone());
@@ -227,7 +228,7 @@ fn last_recording(all: bool) -> Result<PathBuf, VerbError> {
     newest.ok_or_else(|| {
         let which = if all { "there is no recording" } else { "there is no recording of this directory" };
         let elsewhere: Vec<PathBuf> = others.iter().map(|dir| dir.join(session::RECORDINGS)).collect();
-        VerbError::new(3, which).hint(match newest_recording(&elsewhere) {
+        VerbError::new(NOT_FOUND, which).hint(match newest_recording(&elsewhere) {
             Some(path) => {
                 let path = visible(&path.to_string_lossy());
                 format!("the newest one of all is {path}: `hopty play --last --all` plays it")
@@ -240,7 +241,7 @@ fn last_recording(all: bool) -> Result<PathBuf, VerbError> {
 fn find(position: &PlayPosition, timeline: &Timeline, time: &PlayTime) -> Result<u64, VerbError> {
     position.find(timeline, time).map_err(|error| {
         let markers: Vec<&str> = timeline.markers().map(|(_, label)| label).take(10).collect();
-        let failed = VerbError::new(2, visible(&error.to_string()));
+        let failed = VerbError::new(USAGE, visible(&error.to_string()));
         match position {
             PlayPosition::Marker(_) if markers.is_empty() => failed.hint("the recording has no markers"),
             PlayPosition::Marker(_) => failed.hint(format!("markers: {}", visible(&markers.join(", ")))),
@@ -265,7 +266,7 @@ fn range(options: &PlayRecordingOptions, timeline: &Timeline) -> Result<PlayRang
     let (from_us, to_us) = (place(&options.from, 0)?, place(&options.to, timeline.duration_us())?);
     if from_us > to_us {
         let hint = format!("--from is at {}, --to at {}", ClockTime(from_us), ClockTime(to_us));
-        return Err(VerbError::new(2, "--to is before --from").hint(hint));
+        return Err(VerbError::new(USAGE, "--to is before --from").hint(hint));
     }
     Ok(PlayRange { time, idle_us, from_us, to_us })
 }
@@ -313,14 +314,14 @@ fn convert(
             let title =
                 title.unwrap_or_else(|| file.file_name().unwrap_or_default().to_string_lossy().into_owned());
             page(&TracePage { title, cast: part(), ..TracePage::default() })
-                .map_err(|error| VerbError::new(125, error.to_string()).hint(FORMS))?
+                .map_err(|error| VerbError::new(INTERNAL, error.to_string()).hint(FORMS))?
                 .into_bytes()
         }
         "gif" => return gif(&part(), range.idle_us, output),
         other => {
             let what =
                 if other.is_empty() { "a file without an extension".to_owned() } else { format!(".{other}") };
-            return Err(VerbError::new(2, format!("{} cannot be written", visible(&what))).hint(FORMS));
+            return Err(VerbError::new(USAGE, format!("{} cannot be written", visible(&what))).hint(FORMS));
         }
     };
     write(output, &bytes)?;
@@ -359,14 +360,14 @@ fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, VerbError
     let command = kept.map(|cast| format!("agg {idle}{} {}", word(&cast), word(output)));
     Err(match status {
         Some(status) => {
-            let failed = VerbError::new(1, format!("agg failed: {status}{is_for_it}"));
+            let failed = VerbError::new(FAILED, format!("agg failed: {status}{is_for_it}"));
             command.into_iter().fold(failed, |failed, command| failed.hint(command))
         }
         None => {
             let message = format!("hopty needs agg for a GIF, and PATH has none{is_for_it}");
             let install = "install agg (https://github.com/asciinema/agg)";
             let or = command.map_or(String::new(), |command| format!(", or: {command}"));
-            VerbError::new(1, message).hint(format!("{install}{or}"))
+            VerbError::new(FAILED, message).hint(format!("{install}{or}"))
         }
     })
 }
@@ -394,15 +395,15 @@ fn may_write(file: &Path, path: &Path, overwrite: bool) -> Result<(), VerbError>
     let id = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
     if id(path).is_some_and(|of_path| id(file) == Some(of_path)) {
         let hint = "choose another name; this would overwrite the recording";
-        return Err(VerbError::new(2, format!("{} is the recording itself", path.display())).hint(hint));
+        return Err(VerbError::new(USAGE, format!("{} is the recording itself", path.display())).hint(hint));
     }
     let Ok(meta) = std::fs::symlink_metadata(path) else { return Ok(()) };
     if !overwrite {
         let hint = "use --overwrite to replace it, or another file";
-        return Err(VerbError::new(1, format!("{} exists", path.display())).hint(hint));
+        return Err(VerbError::new(FAILED, format!("{} exists", path.display())).hint(hint));
     }
     safe_file::check(path, &meta, FileRule::own(u64::MAX))
-        .map_err(|error| VerbError::new(1, error.to_string()).hint(error.hint()))
+        .map_err(|error| VerbError::new(FAILED, error.to_string()).hint(error.hint()))
 }
 
 /// Writes a file that [`may_write`] allows. A file that has appeared meanwhile is an error or is replaced; a
@@ -419,6 +420,6 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), VerbError> {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> VerbError {
-    VerbError::new(1, format!("{} cannot be written: {error}", path.display()))
+    VerbError::new(FAILED, format!("{} cannot be written: {error}", path.display()))
         .hint("choose a file in a directory that you may write")
 }

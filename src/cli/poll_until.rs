@@ -33,6 +33,7 @@ pub(super) fn becomes_true(until: Instant, every: Duration, mut holds: impl FnMu
 
 #[cfg(test)]
 mod tests {
+    use super::super::exit_codes::FAILED;
     use super::*;
 
     const NOTHING: Duration = Duration::ZERO;
@@ -53,6 +54,6 @@ mod tests {
     #[test]
     fn an_error_ends_the_wait() {
         let far = Instant::now() + Duration::from_secs(60);
-        assert!(poll_until::<()>(far, NOTHING, || Err(VerbError::new(1, "gone"))).is_err());
+        assert!(poll_until::<()>(far, NOTHING, || Err(VerbError::new(FAILED, "gone"))).is_err());
     }
 }

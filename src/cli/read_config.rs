@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use super::error::{VerbError, note, visible};
-
+use super::exit_codes::USAGE;
 use crate::core::archive::CleanupPeriod;
 use crate::core::config::{
     CONFIG_FILE_MAX, Config, ConfigSource, File, FlagValue, Problem, ProblemKind, Resolved, Sources, resolve,
@@ -131,7 +131,7 @@ pub(super) fn all_right(problems: &[Problem]) -> Result<(), VerbError> {
         note(format_args!("hint: {HINT}"));
     }
     let Some((first, others)) = own.split_first() else { return Ok(()) };
-    let failed = VerbError::new(2, first.to_string());
+    let failed = VerbError::new(USAGE, first.to_string());
     Err(match others.len() {
         0 => failed.hint(HINT),
         1 => failed.also("1 more error").hint("`hopty config check` shows both"),

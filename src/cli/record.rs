@@ -9,6 +9,7 @@ use super::args::{RecordOptions, RunOptions};
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live_session, paths};
 use super::error::{VerbError, note, say, say_wrapped, visible};
+use super::exit_codes::{FAILED, REFUSED, USAGE};
 use super::run;
 use crate::client::start::Forked;
 use crate::core::cast::CastReader;
@@ -74,7 +75,7 @@ fn is_recording(output: &Path) -> Result<(), VerbError> {
     let name = visible(&output.to_string_lossy());
     let cast = visible(&output.with_extension("cast").to_string_lossy());
     let hint = format!("record to {cast}; `hopty play` writes .svg, .html and, with agg, .gif from it");
-    Err(VerbError::new(2, format!("{name}: a recording is an asciicast, which .{extension} is not"))
+    Err(VerbError::new(USAGE, format!("{name}: a recording is an asciicast, which .{extension} is not"))
         .hint(hint))
 }
 
@@ -104,7 +105,7 @@ fn last(given: Option<&str>, last_us: u64, output: &Path, options: &RecordOption
         Some(given) => super::control::parse_session_name(given)?,
         None => live_session(&paths, None, Rule::Any)?,
     };
-    let refused = |what: String, hint: String| VerbError::new(4, what).about(&name).hint(hint);
+    let refused = |what: String, hint: String| VerbError::new(REFUSED, what).about(&name).hint(hint);
     let running = crate::fs::session::status(&paths.session(&name)).ok().flatten();
     let running = running.and_then(|status| status.recording).map(|recording| PathBuf::from(recording.file));
     // The status in the session's file may name a recording that has just been replaced by the next.
@@ -140,7 +141,7 @@ pub(super) fn last_part(text: &str) -> Result<u64, String> {
 fn absolute(path: &Path) -> Result<String, VerbError> {
     let whole = std::path::absolute(path)?;
     whole.into_os_string().into_string().map_err(|path| {
-        VerbError::new(2, "the file's name is not UTF-8")
+        VerbError::new(USAGE, "the file's name is not UTF-8")
             .about(PathBuf::from(path).display())
             .hint("rename it")
     })
@@ -149,7 +150,9 @@ fn absolute(path: &Path) -> Result<String, VerbError> {
 /// `hopty record --redact OUT IN`.
 fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8, VerbError> {
     let about = |error: &dyn std::fmt::Display, path: &Path| {
-        VerbError::new(1, error.to_string()).about(path.display()).hint("check the path and its permissions")
+        VerbError::new(FAILED, error.to_string())
+            .about(path.display())
+            .hint("check the path and its permissions")
     };
     let rule = FileRule::of_claude(u64::MAX);
     let file = safe_file::open(from, rule).map_err(|error| about(&error, from))?;
@@ -176,7 +179,7 @@ fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8,
     }
     let Some(header) = reader.header() else {
         let why = torn.map_or_else(|| "it is empty".to_owned(), |error| error.to_string());
-        return Err(VerbError::new(1, why).about(from.display()).hint("name an asciicast file"));
+        return Err(VerbError::new(FAILED, why).about(from.display()).hint("name an asciicast file"));
     };
     let opening = if overwrite { CastOpening::Overwrite } else { CastOpening::New };
     let refused = |error: CastFileError| {
@@ -184,7 +187,7 @@ fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8,
             CastFileError::Exists(_) => "use --overwrite to replace it, or another file".to_owned(),
             error => error.hint(),
         };
-        VerbError::new(1, error.to_string()).hint(hint)
+        VerbError::new(FAILED, error.to_string()).hint(hint)
     };
     let lines = redacted_cast(header, &events);
     let mut written = CastFile::open(out, opening, u64::MAX).map_err(refused)?;
@@ -202,7 +205,7 @@ pub(super) fn mark(words: &[String], as_json: bool) -> Result<u8, VerbError> {
     let (given, label) = match words {
         [label] => (None, label),
         [name, label] => (Some(name.as_str()), label),
-        _ => return Err(VerbError::new(2, "give the marker's text").hint("`hopty mark NAME TEXT`")),
+        _ => return Err(VerbError::new(USAGE, "give the marker's text").hint("`hopty mark NAME TEXT`")),
     };
     let paths = paths()?;
     let name = live_session(&paths, given, Rule::Any)?;

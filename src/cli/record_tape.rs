@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::error::{VerbError, note, say_wrapped, visible};
+use super::exit_codes::{FAILED, INTERNAL, NO_PROGRAM, USAGE};
 use super::run::in_terminal;
 use crate::core::text::plural::plural;
 use crate::tape_recorder::{CopiedFile, RecordedTape, TapeRecorderError, record_tape as record};
@@ -44,10 +45,10 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
     let name = visible(&path.to_string_lossy());
     let words: Option<Vec<String>> = program.iter().map(|word| word.to_str().map(str::to_owned)).collect();
     let words = words.ok_or_else(|| {
-        VerbError::new(2, "the program's arguments are not UTF-8").hint("a tape is text: rename the file")
+        VerbError::new(USAGE, "the program's arguments are not UTF-8").hint("a tape is text: rename the file")
     })?;
     if !in_terminal() {
-        return Err(VerbError::new(2, "standard input and output must be a terminal")
+        return Err(VerbError::new(USAGE, "standard input and output must be a terminal")
             .hint("`hopty record --tape` records what you type in a terminal"));
     }
     // Fails before you do any work.
@@ -74,11 +75,10 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
             }
             return Err(match error {
                 TapeRecorderError::Start(error) => {
-                    VerbError::new(127, error.to_string()).hint("check the name and PATH")
+                    VerbError::new(NO_PROGRAM, error.to_string()).hint("check the name and PATH")
                 }
-                TapeRecorderError::Io(error) => {
-                    VerbError::new(125, error.to_string()).hint("run it in a terminal, and record it again")
-                }
+                TapeRecorderError::Io(error) => VerbError::new(INTERNAL, error.to_string())
+                    .hint("run it in a terminal, and record it again"),
             });
         }
     };
@@ -126,7 +126,7 @@ fn unwritten(path: &Path, error: &io::Error) -> VerbError {
         io::ErrorKind::AlreadyExists => "use --overwrite to replace it, or another file",
         _ => "check the path and its permissions",
     };
-    VerbError::new(1, error.to_string()).about(visible(&path.to_string_lossy())).hint(hint)
+    VerbError::new(FAILED, error.to_string()).about(visible(&path.to_string_lossy())).hint(hint)
 }
 
 /// The first line of a tape that fails when it is played, and the screen's rows then.

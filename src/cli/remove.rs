@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use super::control::{check_sessions_dir, not_renamed, parse_session_name, paths, unknown_session};
 use super::error::{VerbError, note, say};
+use super::exit_codes::{INTERNAL, REFUSED};
 use super::restore::resumable;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
@@ -22,7 +23,7 @@ pub(super) fn remove(names: &[String]) -> Result<u8, VerbError> {
             return Err(unknown_session(&paths, name));
         }
         if session::is_alive(&paths.session(name)) {
-            return Err(VerbError::new(4, "the session is running")
+            return Err(VerbError::new(REFUSED, "the session is running")
                 .about(name)
                 .hint(format!("`hopty stop {name}` ends it first")));
         }
@@ -48,8 +49,8 @@ fn recordings(paths: &Paths, name: &SessionName) -> String {
 fn remove_one(paths: &Paths, name: &SessionName) -> Result<(), VerbError> {
     match session::remove(paths, name) {
         Ok(Removal::Removed) => Ok(()),
-        Ok(Removal::InUse) => Err(VerbError::new(4, "the session has just started again").about(name)),
-        Err(error) => Err(VerbError::new(125, error.to_string())
+        Ok(Removal::InUse) => Err(VerbError::new(REFUSED, "the session has just started again").about(name)),
+        Err(error) => Err(VerbError::new(INTERNAL, error.to_string())
             .about(name)
             .hint("check the permissions of its directory; `hopty check` names it")),
     }
@@ -61,8 +62,8 @@ pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, VerbError> {
     check_sessions_dir(&paths)?;
     let resumable = resumable(&paths);
     let (mut removed, mut kept) = (0, 0);
-    for (name, alive) in session::list(&paths) {
-        if alive || !is_old(&paths, &name, Duration::from_millis(older.ms())) {
+    for name in session::ended_names(&paths) {
+        if !is_old(&paths, &name, Duration::from_millis(older.ms())) {
             continue;
         }
         if resumable.contains(&name) {

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, any_session, invalid_name, live_session, paths};
 use super::error::{VerbError, say, visible};
+use super::exit_codes::{INTERNAL, USAGE};
 use super::status::status_of;
 use crate::core::ids::{BadId, LABEL_HINT, Label, SessionName, change_labels};
 use crate::fs::paths::Paths;
@@ -22,7 +23,7 @@ pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, VerbError> {
             (live_session(&paths, None, Rule::Careful).map_err(|failed| one_name(&paths, new, failed))?, new)
         }
         [given, new] => (any_session(&paths, Some(given))?, new),
-        _ => return Err(VerbError::new(2, "give the new name").hint("`hopty rename NAME NEW`")),
+        _ => return Err(VerbError::new(USAGE, "give the new name").hint("`hopty rename NAME NEW`")),
     };
     let new: SessionName = new.parse().map_err(|_| {
         let like = SessionName::for_directory(new);
@@ -63,13 +64,13 @@ fn one_name(paths: &Paths, given: &str, failed: VerbError) -> VerbError {
 }
 
 fn no_new_name(name: &dyn std::fmt::Display) -> VerbError {
-    VerbError::new(2, "give the new name, too")
+    VerbError::new(USAGE, "give the new name, too")
         .about(name)
         .hint(format!("`hopty rename {name} NEW` gives it another"))
 }
 
 pub(super) fn bad_label(error: &BadId) -> VerbError {
-    VerbError::new(2, "not a label").about(&error.text).hint(LABEL_HINT)
+    VerbError::new(USAGE, "not a label").about(&error.text).hint(LABEL_HINT)
 }
 
 /// Changes or prints the labels of a session, which may have ended.
@@ -98,7 +99,7 @@ pub(super) fn label(given: &str, changes: &[String], as_json: bool) -> Result<u8
                 let _ = change_labels(&mut labels, &add, &remove);
                 last.labels = labels.iter().map(ToString::to_string).collect();
             })
-            .map_err(|error| VerbError::new(125, error.to_string()).about(&name).hint(error.hint()))?;
+            .map_err(|error| VerbError::new(INTERNAL, error.to_string()).about(&name).hint(error.hint()))?;
         }
     }
     let labels = status_of(&paths, &name)?.labels;

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::error::{VerbError, say, say_wrapped, visible};
+use super::exit_codes::USAGE;
 use crate::core::journal::{Replay, replay as run};
 
 /// The hint with the place of the journals.
@@ -28,10 +29,10 @@ fn read(path: &Path) -> std::io::Result<String> {
 
 pub(super) fn replay(path: &Path, as_json: bool) -> Result<u8, VerbError> {
     let text = read(path).map_err(|e| {
-        VerbError::new(2, format!("it cannot be read: {e}")).about(path.display()).hint(WHERE)
+        VerbError::new(USAGE, format!("it cannot be read: {e}")).about(path.display()).hint(WHERE)
     })?;
     let found = run(&text).map_err(|e| {
-        VerbError::new(2, format!("it cannot be replayed: {e}")).about(path.display()).hint(WHERE)
+        VerbError::new(USAGE, format!("it cannot be replayed: {e}")).about(path.display()).hint(WHERE)
     })?;
     match found {
         Replay::Same { events, actions, missing } if as_json => say(format_args!(

@@ -11,6 +11,7 @@ use super::control::{
     HostControl, check_sessions_dir, not_renamed, parse_session_name, paths, unknown_session,
 };
 use super::error::{VerbError, YesNo, ask_yes_no, note, say, say_wrapped, visible};
+use super::exit_codes::{FAILED, REFUSED};
 use super::poll_until::{becomes_true, poll_until};
 use super::status::ended;
 use crate::core::claude::args::{NextRunArgs, OwnArgs, for_resume, with_name};
@@ -305,7 +306,7 @@ pub(super) fn last_dead_in(paths: &Paths, dir: &Path) -> Option<DeadSession> {
 /// When it does not start.
 pub(super) fn resume(paths: &Paths, dead: &DeadSession) -> Result<(), VerbError> {
     let hint = format!("`hopty restore {}` tries it again", dead.name);
-    start(paths, dead, START_LIMIT).map_err(|why| VerbError::new(1, why).about(&dead.name).hint(hint))
+    start(paths, dead, START_LIMIT).map_err(|why| VerbError::new(FAILED, why).about(&dead.name).hint(hint))
 }
 
 fn dead_with_machine(paths: &Paths) -> Vec<DeadSession> {
@@ -318,7 +319,7 @@ fn ended_sessions(
     paths: &Paths,
     wanted: impl Fn(&SessionStatus) -> bool,
 ) -> Vec<(SessionName, SessionStatus)> {
-    let names = session::list(paths).into_iter().filter(|(_, alive)| !*alive).map(|(name, _)| name);
+    let names = session::ended_names(paths).into_iter();
     let all: Vec<_> = names.filter_map(|name| ended(paths, &name).map(|last| (name, last))).collect();
     let went_on = |last: &SessionStatus| {
         let later = |other: &SessionStatus| {
@@ -336,12 +337,12 @@ fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<DeadSession>, Ve
     for name in names {
         not_renamed(paths, name)?;
         if session::is_alive(&paths.session(name)) {
-            return Err(VerbError::new(4, "the session is running")
+            return Err(VerbError::new(REFUSED, "the session is running")
                 .about(name)
                 .hint(format!("`hopty attach {name}` attaches to it")));
         }
         let status = ended(paths, name).ok_or_else(|| match session::is_damaged(&paths.session(name)) {
-            true => VerbError::new(1, "its session.json is damaged")
+            true => VerbError::new(FAILED, "its session.json is damaged")
                 .about(name)
                 .hint(format!("`hopty rm {name}` removes the session; its conversation stays")),
             false => unknown_session(paths, name),
@@ -383,13 +384,12 @@ fn with_obstacles(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Ve
 
 /// The conversations of live sessions.
 fn running_conversations(paths: &Paths) -> Vec<ConversationId> {
-    let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     let of = |name: SessionName| {
         let answer =
             HostControl::connect(paths, &name, Some(COMMAND_ANSWER_LIMIT)).and_then(|mut host| host.status());
         answer.ok().or_else(|| super::status::unresponsive(paths, &name))?.conversation
     };
-    alive.filter_map(of).collect()
+    session::live_names(paths).into_iter().filter_map(of).collect()
 }
 
 /// Whether another Claude has resumed it since.

@@ -1,6 +1,5 @@
 //! Starts sessions: the drop-in form (`hopty [CLAUDE ARGS]`) and `hopty run`.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::os::unix::process::CommandExt;
@@ -12,6 +11,7 @@ use super::args::RunOptions;
 use super::control::{invalid_name, paths};
 use super::conversations::before_cleanup;
 use super::error::{VerbError, YesNo, ask_person, ask_yes_no, note, say, visible};
+use super::exit_codes::{FAILED, INTERNAL, NO_PROGRAM, NOT_EXECUTABLE, USAGE};
 use super::handoff_options::HandoffOptions;
 use super::rename::bad_label;
 use super::restore::{self, DeadSession};
@@ -21,12 +21,12 @@ use crate::claude::settings_files as hooks;
 use crate::client::start::{Forked, Greeting};
 use crate::client::{ClientOptions, RawTerminal};
 use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, OwnArgs, Stream, classify};
-use crate::core::claude::version_features::{ClaudeFeatures, HooksOff, offers};
+use crate::core::claude::version_features::{HooksOff, offers};
 use crate::core::config::{Archive, Config, ConfigSource, FlagValue, Problem, ProblemKind};
 use crate::core::ids::{HandoffId, SessionName, change_labels};
-use crate::core::inherited_state::{ErrorOutput, SignalState};
+use crate::core::inherited_state::SignalState;
 use crate::core::supervisor::ProgramKind;
-use crate::core::terminal::{Ahead, Size};
+use crate::core::terminal::Size;
 use crate::fs::free_space;
 use crate::fs::paths::Paths;
 use crate::fs::session::{is_alive, is_damaged, prepare_with_room};
@@ -54,30 +54,8 @@ impl Start {
     fn new(paths: Paths, config: Config, args: Vec<OsString>) -> Start {
         let here = std::env::current_dir().unwrap_or_default();
         let last = here.file_name().unwrap_or_default().to_string_lossy();
-        let launch = Launch {
-            name: SessionName::for_directory(&last),
-            numbered: true,
-            title: None,
-            labels: BTreeSet::new(),
-            agent: ProgramKind::Claude,
-            program: PathBuf::new(),
-            called: "claude".to_owned(),
-            version: None,
-            offers: ClaudeFeatures::default(),
-            config,
-            size: Size::cells(0, 0),
-            termios: None,
-            ahead: Ahead::default(),
-            handoff: BeginWith::Fresh,
-            detached: false,
-            restored: false,
-            before: None,
-            signals: SignalState::default(),
-            errors: ErrorOutput::Terminal,
-            record: None,
-            unplaced: None,
-            messages: Vec::new(),
-        };
+        let name = SessionName::for_directory(&last);
+        let launch = Launch { numbered: true, ..Launch::new(name, ProgramKind::Claude, config) };
         Start { paths, launch, args }
     }
 
@@ -140,9 +118,13 @@ impl Start {
         inherited::pass_on(&mut command, signals);
         let error = command.exec();
         let failed = match error.kind() {
-            std::io::ErrorKind::NotFound if !program.exists() => VerbError::new(127, "no such program"),
-            std::io::ErrorKind::NotFound => VerbError::new(126, "its interpreter or loader is missing"),
-            _ => VerbError::new(126, format!("hopty cannot execute it: {error}")),
+            std::io::ErrorKind::NotFound if !program.exists() => {
+                VerbError::new(NO_PROGRAM, "no such program")
+            }
+            std::io::ErrorKind::NotFound => {
+                VerbError::new(NOT_EXECUTABLE, "its interpreter or loader is missing")
+            }
+            _ => VerbError::new(NOT_EXECUTABLE, format!("hopty cannot execute it: {error}")),
         };
         failed.about(program.display()).hint(hint)
     }
@@ -378,7 +360,7 @@ fn session_of_before(start: &mut Start, own: &OwnArgs) -> Result<Option<SessionO
     Ok(None)
 }
 
-/// Why no session can be options_before.
+/// Why no session can be kept.
 fn no_session_dir(paths: &Paths) -> Option<String> {
     if !paths.is_known() {
         return Some("HOME is not set to an absolute path".to_owned());
@@ -432,7 +414,7 @@ pub(super) fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBu
     let path = std::env::var_os("PATH");
     let search = Search { configured, home, path: path.as_deref(), own: FileId::of_this_program() };
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()).map_err(|e| {
-        VerbError::new(125, e.to_string())
+        VerbError::new(INTERNAL, e.to_string())
             .about("claude")
             .hint("hopty keeps starting itself: set program.claude to the real Claude")
     })?;
@@ -470,7 +452,7 @@ pub(super) fn program(
     (launch.detached, launch.restored, launch.record) = (options.detached, options.restored, record);
     launch.before = options.before;
     if launch.record.is_some() && !launch.detached && !in_terminal() {
-        return Err(VerbError::new(2, "standard input and output must be a terminal")
+        return Err(VerbError::new(USAGE, "standard input and output must be a terminal")
             .hint("use --detached to record without one"));
     }
     if called == OsStr::new("claude") {
@@ -478,11 +460,11 @@ pub(super) fn program(
         return run_claude(start, host, options.detached);
     }
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
-        .map_err(|e| VerbError::new(125, e.to_string()).hint("hopty keeps starting itself"))?;
+        .map_err(|e| VerbError::new(INTERNAL, e.to_string()).hint("hopty keeps starting itself"))?;
     launch.agent = ProgramKind::Plain;
     launch.called = called.to_string_lossy().into_owned();
     launch.program = in_path(&called).ok_or_else(|| {
-        VerbError::new(127, "no such program").about(&launch.called).hint("check the name and PATH")
+        VerbError::new(NO_PROGRAM, "no such program").about(&launch.called).hint("check the name and PATH")
     })?;
     start.check_session_dir();
     if !options.detached && !in_terminal() {
@@ -499,7 +481,7 @@ fn run_claude(mut start: Start, host: io::Result<Forked>, detached: bool) -> Res
     } else {
         let _ = host.map(Forked::dismiss);
         if start.launch.record.is_some() {
-            return Err(VerbError::new(2, "with these arguments Claude has no terminal to record")
+            return Err(VerbError::new(USAGE, "with these arguments Claude has no terminal to record")
                 .hint("record an interactive session"));
         }
         None
@@ -565,7 +547,7 @@ fn check_refusal(paths: &Paths, name: &SessionName, args: &[OsString]) -> Result
     }
     let said = screen::last_lines(paths, name, SAID_LINES).join(" ");
     let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-    Err(VerbError::new(1, format!("the session ended at once{said}"))
+    Err(VerbError::new(FAILED, format!("the session ended at once{said}"))
         .called(Code::Ended)
         .about(name)
         .hint(format!("`hopty screen {name}` shows its last screen, `hopty why {name}` says how it ended")))
@@ -580,7 +562,7 @@ fn take_terminal(launch: &mut Launch) -> io::Result<Option<RawTerminal>> {
         return Ok(None);
     }
     let (hold, ahead) = RawTerminal::take_with_ahead()?;
-    (launch.size, launch.termios, launch.ahead) = (raw::size(), Some(hold.found().clone()), ahead);
+    (launch.size, launch.termios, launch.ahead) = (raw::size(), Some(hold.modes_before().clone()), ahead);
     Ok(Some(hold))
 }
 

@@ -9,6 +9,7 @@ use super::args::PictureForm;
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live_session, paths};
 use super::error::{VerbError, stdout, visible};
+use super::exit_codes::{FAILED, INTERNAL};
 use crate::core::ids::SessionName;
 use crate::core::text::visible::escaped;
 use crate::fs::paths::Paths;
@@ -76,7 +77,7 @@ fn draw(
         return Err(degraded(name));
     }
     if answer.cols == 0 || answer.rows == 0 {
-        return Err(VerbError::new(125, "its host sent no screen")
+        return Err(VerbError::new(INTERNAL, "its host sent no screen")
             .about(name)
             .hint("the host is another version of hopty"));
     }
@@ -88,7 +89,7 @@ fn draw(
 
 /// The error for a host whose screen model failed.
 pub(super) fn degraded(name: &SessionName) -> VerbError {
-    VerbError::new(1, "the session keeps running, but its screen model has failed")
+    VerbError::new(FAILED, "the session keeps running, but its screen model has failed")
         .about(name)
         .hint("`hopty attach` shows what the program draws from now on; the session's host.log has the error")
 }

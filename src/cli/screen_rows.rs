@@ -5,6 +5,7 @@ use std::ops::Range;
 use regex::Regex;
 
 use super::error::VerbError;
+use super::exit_codes::FAILED;
 use crate::core::ids::SessionName;
 use crate::core::screen_mark::ScreenMark;
 use crate::ipc::answers::RowsAnswer;
@@ -95,7 +96,7 @@ impl ScreenRows {
 
 /// The error for a host of a version without marks.
 pub(super) fn marks_unsupported(name: &SessionName) -> VerbError {
-    VerbError::new(1, "the session's host does not know marks")
+    VerbError::new(FAILED, "the session's host does not know marks")
         .about(name)
         .called(Code::Version)
         .hint("an older version of hopty started it: end and restart the session")

@@ -1,6 +1,6 @@
 //! `hopty send`: types into a session.
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -10,6 +10,7 @@ use serde_json::json;
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live_session, paths};
 use super::error::{VerbError, note, say, say_wrapped, visible};
+use super::exit_codes::USAGE;
 use super::poll_until::becomes_true;
 use super::screen_rows::{ScreenRows, marks_unsupported};
 use super::settle_wait::SettleWatch;
@@ -22,6 +23,7 @@ use crate::core::supervisor::action::SendResult;
 use crate::core::supervisor::reported_state::SessionState;
 use crate::ipc::answers::{SendAnswer, WaitAnswer};
 use crate::ipc::message::{Code, Request, RequestError, SEND_MAX, Send};
+use crate::sys::safe_file;
 
 /// How long the host may take to answer a submission, which has 30 s.
 pub(super) const SUBMIT: Duration = Duration::from_secs(40);
@@ -76,16 +78,16 @@ pub(super) fn request(options: &SendOptions, verb: &str) -> Result<(Option<Strin
         ([], true) => (None, None),
         ([_, _, ..], true) => {
             return Err(
-                VerbError::new(2, "give the text only once").hint("use one of TEXT, --keys and --stdin")
+                VerbError::new(USAGE, "give the text only once").hint("use one of TEXT, --keys and --stdin")
             );
         }
         _ => {
-            return Err(VerbError::new(2, "give a session and a text").hint(usage(verb)));
+            return Err(VerbError::new(USAGE, "give a session and a text").hint(usage(verb)));
         }
     };
     // Without a text it may still take a mark.
     if text.is_some_and(str::is_empty) && !options.mark {
-        return Err(VerbError::new(2, "the text is empty").hint(usage(verb)));
+        return Err(VerbError::new(USAGE, "the text is empty").hint(usage(verb)));
     }
     let request = Send { submit: options.submit, mark: options.mark, ..typed_input(options, text)? };
     Ok((given.map(str::to_owned), request))
@@ -263,17 +265,16 @@ fn typed_input(options: &SendOptions, text: Option<&str>) -> Result<Send, VerbEr
             // The host encodes the key for the program's mode; an unknown name fails here, before anything is
             // typed.
             key_names::bytes(key, CursorKeys::Normal).map_err(|e| {
-                VerbError::new(2, e.to_string()).hint("`hopty send --help` lists the key names")
+                VerbError::new(USAGE, e.to_string()).hint("`hopty send --help` lists the key names")
             })?;
         }
         return Ok(Send { keys: Some(options.keys.clone()), ..Send::default() });
     }
-    let mut bytes = Vec::new();
-    match text {
-        Some(text) => bytes.extend_from_slice(text.as_bytes()),
+    let bytes = match text {
+        Some(text) => text.as_bytes().to_vec(),
         // Reads one byte more than allowed, to find an input that is too long.
-        None => drop(std::io::stdin().take(SEND_MAX as u64 + 1).read_to_end(&mut bytes)?),
-    }
+        None => safe_file::first_bytes(std::io::stdin(), SEND_MAX as u64 + 1)?,
+    };
     if bytes.len() > SEND_MAX {
         let cause = format!("the text exceeds the limit of {} KiB", SEND_MAX >> 10);
         return Err(RequestError::new(

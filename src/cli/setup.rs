@@ -8,6 +8,7 @@ use std::process::Stdio;
 
 use super::control::paths;
 use super::error::{VerbError, YesNo, ask_yes_no, no_terminal, note, say, say_wrapped};
+use super::exit_codes::{FAILED, INTERNAL};
 use crate::fs::atomic;
 use crate::sys::program_search::command_outside_of_projects;
 use crate::sys::safe_file::{self, FileRule};
@@ -83,7 +84,7 @@ pub(super) fn setup(yes: bool) -> Result<u8, VerbError> {
     let files = UnitFiles::of_user()?;
     let hopty = std::env::current_exe()?;
     if !is_one_line(&hopty) {
-        return Err(VerbError::new(1, "its path has characters that no line of a unit can hold")
+        return Err(VerbError::new(FAILED, "its path has characters that no line of a unit can hold")
             .about(format!("{hopty:?}"))
             .hint("move hopty to another directory"));
     }
@@ -100,7 +101,7 @@ pub(super) fn setup(yes: bool) -> Result<u8, VerbError> {
         found => found.is_some_and(|found| without_values(&found) != without_values(&wanted)),
     };
     if is_changed && yes {
-        return Err(VerbError::new(1, "it was changed, and `--yes` would replace it")
+        return Err(VerbError::new(FAILED, "it was changed, and `--yes` would replace it")
             .about(files.unit().display())
             .hint("`hopty setup` in a terminal shows what it writes and asks"));
     }
@@ -139,14 +140,15 @@ fn print_plan(files: &UnitFiles, wanted: &str, is_changed: bool) -> std::io::Res
 /// Writes the unit and the link that makes systemd start it.
 fn install(files: &UnitFiles, wanted: &str) -> Result<(), VerbError> {
     let failed = |path: &Path, e: &std::io::Error| {
-        VerbError::new(125, e.to_string())
+        VerbError::new(INTERNAL, e.to_string())
             .about(path.display())
             .hint("check the permissions of its directory")
     };
     let wants = files.dir.join(TARGET);
     std::fs::create_dir_all(&wants).map_err(|e| failed(&wants, &e))?;
-    atomic::write(&files.unit(), wanted.as_bytes())
-        .map_err(|e| VerbError::new(125, e.to_string()).hint("check the permissions of its directory"))?;
+    atomic::write(&files.unit(), wanted.as_bytes()).map_err(|e| {
+        VerbError::new(INTERNAL, e.to_string()).hint("check the permissions of its directory")
+    })?;
     let _ = std::fs::remove_file(files.link());
     symlink(files.unit(), files.link()).map_err(|e| failed(&files.link(), &e))
 }
@@ -154,7 +156,7 @@ fn install(files: &UnitFiles, wanted: &str) -> Result<(), VerbError> {
 /// The existing unit.
 fn existing_unit(files: &UnitFiles) -> Result<Option<String>, VerbError> {
     safe_file::read_text(&files.unit(), FileRule::own(UNIT_CAP)).map_err(|e| {
-        VerbError::new(1, format!("it cannot be read: {e}"))
+        VerbError::new(FAILED, format!("it cannot be read: {e}"))
             .about(files.unit().display())
             .hint("move it away, then run it again")
     })
@@ -162,7 +164,7 @@ fn existing_unit(files: &UnitFiles) -> Result<Option<String>, VerbError> {
 
 /// The error for a file of somebody else in the unit's place.
 fn foreign_unit(files: &UnitFiles) -> VerbError {
-    VerbError::new(1, "this file is not hopty's")
+    VerbError::new(FAILED, "this file is not hopty's")
         .about(files.unit().display())
         .hint("move it away, then run it again")
 }
@@ -195,7 +197,7 @@ pub(super) fn unsetup() -> Result<u8, VerbError> {
                 removed = true;
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-            Err(e) => return Err(VerbError::new(125, e.to_string()).about(file.display())),
+            Err(e) => return Err(VerbError::new(INTERNAL, e.to_string()).about(file.display())),
         }
     }
     if !removed {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::control::{Rule, dir_of, live_session, outer_session, paths};
 use super::error::{VerbError, say};
+use super::exit_codes::{FAILED, USAGE};
 use super::target_conversation::{ConversationTarget, find_target};
 use crate::core::claude::line_context::LineContext;
 use crate::core::claude::transcript_facts::TranscriptFacts;
@@ -43,7 +44,7 @@ pub(super) fn main(words: &[&str]) -> u8 {
         ["reviewed", name] => place.reviewed(name),
         ["handoff"] => place.hand_over(),
         ["status"] => place.status(),
-        _ => Err(VerbError::new(2, "only Claude's slash commands call this verb")
+        _ => Err(VerbError::new(USAGE, "only Claude's slash commands call this verb")
             .hint("they are in the `/` menu of a Claude that hopty runs")),
     });
     let printed = done.and_then(|text| {
@@ -79,7 +80,7 @@ impl SlashPlace {
             }
         };
         let path = path.ok_or_else(|| {
-            VerbError::new(1, "this conversation has no transcript yet")
+            VerbError::new(FAILED, "this conversation has no transcript yet")
                 .hint("Claude writes it with the first prompt")
         })?;
         let mut of = self.read(&path)?;
@@ -96,10 +97,10 @@ impl SlashPlace {
             facts.feed(line);
             at.follow(line);
         })
-        .map_err(|e| VerbError::new(1, e.to_string()).hint("try again in a moment"))?;
+        .map_err(|e| VerbError::new(FAILED, e.to_string()).hint("try again in a moment"))?;
         let stem = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
         let conversation = at.conversation.or(stem).ok_or_else(|| {
-            VerbError::new(1, "this is not a conversation transcript").about(path.display())
+            VerbError::new(FAILED, "this is not a conversation transcript").about(path.display())
         })?;
         let origin = HandoffOrigin {
             conversation,
@@ -271,7 +272,7 @@ impl SlashPlace {
 
 fn make(changes: FileEdits) -> Result<(), VerbError> {
     let hint = "hopty overwrites no file: choose another path";
-    edits::make(changes).map_err(|error| VerbError::new(1, error).hint(hint))
+    edits::make(changes).map_err(|error| VerbError::new(FAILED, error).hint(hint))
 }
 
 /// A path on one line, safe for a prompt.

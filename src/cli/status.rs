@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::control::{HostControl, any_session, paths};
 use super::error::{VerbError, say, visible};
+use super::exit_codes::NOT_FOUND;
 use super::prose::fit;
 use crate::core::claude::api_error::api_error_words;
 use crate::core::handover_words::handover_words;
@@ -190,7 +191,9 @@ pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStat
         return answer.or_else(|failed| unresponsive(paths, name).ok_or(failed));
     }
     let unknown = |cause: &str, hint: String| {
-        VerbError::new(3, format!("hopty knows nothing about this session{cause}")).about(name).hint(hint)
+        VerbError::new(NOT_FOUND, format!("hopty knows nothing about this session{cause}"))
+            .about(name)
+            .hint(hint)
     };
     ended(paths, name).ok_or_else(|| match crate::fs::session::status(&paths.session(name)) {
         Err(error) => unknown(&format!(": {error}"), error.hint()),

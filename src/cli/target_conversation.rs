@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::control::{Rule, any_session, live_session};
 use super::detach_and_stop;
 use super::error::VerbError;
+use super::exit_codes::FAILED;
 use super::status;
 use crate::claude::sessions_file;
 use crate::core::claude::line_context::project_dir_name;
@@ -50,13 +51,13 @@ pub(super) fn find_target(
     if path.is_dir() {
         let dir = path.canonicalize()?;
         return of_dir(paths, &dir).map(ConversationTarget::Transcript).ok_or_else(|| {
-            VerbError::new(1, "no conversation is known in this directory")
+            VerbError::new(FAILED, "no conversation is known in this directory")
                 .about(path.display())
                 .hint("name a transcript or a conversation id")
         });
     }
     if !path.exists() {
-        return Err(VerbError::new(1, "there is no such file")
+        return Err(VerbError::new(FAILED, "there is no such file")
             .about(path.display())
             .hint("give a transcript, a directory or a session"));
     }
@@ -97,7 +98,7 @@ fn of_session(paths: &Paths, name: SessionName) -> Result<ConversationTarget, Ve
 
 fn of_id(paths: &Paths, id: &ConversationId) -> Result<FoundTranscript, VerbError> {
     let path = paths.find_transcript(id).ok_or_else(|| {
-        VerbError::new(1, "this conversation has no transcript")
+        VerbError::new(FAILED, "this conversation has no transcript")
             .about(id)
             .hint(format!("hopty looked below {}", paths.claude.display()))
     })?;

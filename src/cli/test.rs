@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::error::{VerbError, note, visible};
+use super::exit_codes::{INTERNAL, NOT_FOUND, USAGE};
 use super::run::find_claude;
 use super::{read_config, test_watch};
 use crate::core::pattern_error::pattern_error;
@@ -170,11 +171,11 @@ pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, VerbError> {
             "name tapes or directories with tapes; without a name, hopty looks in tests/ and tapes/"
                 .to_owned()
         };
-        VerbError::new(2, error.to_string()).about(visible(&path.to_string_lossy())).hint(hint)
+        VerbError::new(USAGE, error.to_string()).about(visible(&path.to_string_lossy())).hint(hint)
     })?;
     if let Some(filter) = &args.filter {
         let regex = regex::Regex::new(filter).map_err(|error| {
-            VerbError::new(2, pattern_error(&error))
+            VerbError::new(USAGE, pattern_error(&error))
                 .about("--filter")
                 .hint("it takes a regular expression, such as `vim|less`")
         })?;
@@ -190,7 +191,7 @@ pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, VerbError> {
         } else {
             "tapes are files that end in .tape; without a path, hopty looks in tests/ and tapes/"
         };
-        return Err(VerbError::new(3, "no tape matches").called(Code::NotFound).hint(hint));
+        return Err(VerbError::new(NOT_FOUND, "no tape matches").called(Code::NotFound).hint(hint));
     }
     Ok(files)
 }
@@ -237,10 +238,13 @@ fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, VerbError> {
     if let Some(Some(name)) = &args.accept {
         pending.retain(|snapshot| snapshot.name == *name);
         if pending.is_empty() {
-            return Err(VerbError::new(3, format!("there is no such pending snapshot {}", places(args)))
-                .about(visible(name))
-                .called(Code::NotFound)
-                .hint("play the tape first; give the name of the file: TAPE__NAME"));
+            return Err(VerbError::new(
+                NOT_FOUND,
+                format!("there is no such pending snapshot {}", places(args)),
+            )
+            .about(visible(name))
+            .called(Code::NotFound)
+            .hint("play the tape first; give the name of the file: TAPE__NAME"));
         }
     }
     if pending.is_empty() {
@@ -286,7 +290,7 @@ fn snapshots_failed(error: &SnapshotError) -> VerbError {
 /// An error from a text in two parts: the cause and the hint.
 fn failed_of(text: &str) -> VerbError {
     let (cause, hint) = text.split_once("\nhint: ").unwrap_or((text, ""));
-    VerbError::new(125, cause).hint(hint)
+    VerbError::new(INTERNAL, cause).hint(hint)
 }
 
 /// The requested reports.
@@ -296,7 +300,7 @@ fn reports(args: &TestArgs) -> Result<ReportSet, VerbError> {
         let target: ReportTarget = word.parse().map_err(|error: ReportTargetError| {
             let text = error.to_string();
             let (cause, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
-            VerbError::new(2, cause).hint(hint)
+            VerbError::new(USAGE, cause).hint(hint)
         })?;
         targets.push(target);
     }

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::control::{HostControl, paths};
-use super::conversations::{all_kept_sources, one_line, token_count};
+use super::conversations::{all_kept_sources, fold_white_space, token_count};
 use super::error::{VerbError, note, say, stdout, visible};
+use super::exit_codes::USAGE;
 use super::list::PATIENCE;
 use super::table::{self, BOLD, CYAN, TableStyle};
 use crate::core::ids::ConversationId;
@@ -111,7 +112,7 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, VerbError> {
         (false, day) => Some(day.unwrap_or(UsageDay::DaysBack(DAYS - 1)).date(today)),
     };
     if since.zip(until).is_some_and(|(since, until)| since > until) {
-        return Err(VerbError::new(2, "--since is after --until").hint("swap --since and --until"));
+        return Err(VerbError::new(USAGE, "--since is after --until").hint("swap --since and --until"));
     }
     let found = Transcripts::all(&paths);
     let mut files = UsageFiles::load(&paths);
@@ -163,7 +164,7 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, VerbError> {
 fn known_project(dir: &Path, entries: &[UsageEntry<'_>]) -> Result<PathBuf, VerbError> {
     let path = std::path::absolute(dir)?;
     if !path.is_dir() && !entries.iter().any(|entry| Path::new(entry.dir).starts_with(&path)) {
-        return Err(VerbError::new(2, "there is no such directory")
+        return Err(VerbError::new(USAGE, "there is no such directory")
             .about(dir.display())
             .hint("`hopty usage --by project` lists the projects"));
     }
@@ -211,7 +212,7 @@ fn note_running(paths: &Paths, without_cost: &HashSet<&ConversationId>) {
     if without_cost.is_empty() {
         return;
     }
-    for (name, _) in session::list(paths).into_iter().filter(|(_, alive)| *alive) {
+    for name in session::live_names(paths) {
         let status = HostControl::connect(paths, &name, Some(PATIENCE)).and_then(|mut host| host.status());
         let Ok(status) = status else { continue };
         let counts = status.conversation.as_ref().is_some_and(|id| without_cost.contains(id));
@@ -234,10 +235,9 @@ fn row_names(paths: &Paths, found: &Transcripts, report: &UsageReport, by: Usage
             let mut summaries = Summaries::load(paths);
             let read = summaries.read(&files);
             summaries.save();
-            let named = files
-                .iter()
-                .zip(read)
-                .filter_map(|(file, summary)| Some((file.id.to_string(), one_line(&summary.heading()?))));
+            let named = files.iter().zip(read).filter_map(|(file, summary)| {
+                Some((file.id.to_string(), fold_white_space(&summary.heading()?)))
+            });
             named.collect()
         }
         _ => HashMap::new(),

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use strsim::osa_distance;
 
 use super::error::VerbError;
+use super::exit_codes::USAGE;
 use super::run::words;
 use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, Stream, classify};
 use crate::core::text::nearest_word::nearest_word;
@@ -107,7 +108,7 @@ pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<
     // Claude's own subcommands and options are never mistakes.
     let is_prompt = classify(&words(args)?, Stream::Terminal, Stream::Terminal) == LaunchMode::Interactive;
     (is_prompt || word == KILL).then(|| {
-        VerbError::new(2, format!("`{word}` is not a verb; did you mean `{instead}`?"))
+        VerbError::new(USAGE, format!("`{word}` is not a verb; did you mean `{instead}`?"))
             .hint(match NOTICES.contains(&word) {
                 true => format!(
                     "in a session the prefix key (ctrl-\\) and `n` show its notices; `hopty -- {word}` passes \
@@ -137,7 +138,7 @@ fn behind_options(args: &[OsString]) -> Option<VerbError> {
     let instead = verb.or_else(|| suggestion(word))?;
     let options = shell_line(&options);
     Some(
-        VerbError::new(2, format!("`{word}` with {options} is a prompt; did you mean `{instead}`?"))
+        VerbError::new(USAGE, format!("`{word}` with {options} is a prompt; did you mean `{instead}`?"))
             .hint(format!("`hopty {options} -- {word}` sends it to Claude")),
     )
 }

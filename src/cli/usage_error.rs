@@ -5,6 +5,7 @@ use clap::{Command, CommandFactory};
 
 use super::args::Cli;
 use super::error::{VerbError, visible};
+use super::exit_codes::USAGE;
 use crate::core::text::nearest_word::nearest_word;
 
 /// The verb as a person would name it, with the verb below it, such as `handoff show`.
@@ -24,7 +25,7 @@ pub(super) fn asked<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 pub(super) fn misused(error: &clap::Error, asked: &str) -> VerbError {
     let help = format!("`hopty {asked} --help` shows the usage");
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return VerbError::new(2, format!("one of {} is needed", offered(asked).join(", "))).hint(help);
+        return VerbError::new(USAGE, format!("one of {} is needed", offered(asked).join(", "))).hint(help);
     }
     let text = error.to_string();
     let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -36,7 +37,8 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> VerbError {
         && matches!(asked, "ask" | "send")
     {
         let hint = format!("quote the text: `hopty {asked} NAME \"TEXT\"`");
-        return VerbError::new(2, format!("`{}` is a word too many", visible(&word.to_string()))).hint(hint);
+        return VerbError::new(USAGE, format!("`{}` is a word too many", visible(&word.to_string())))
+            .hint(hint);
     }
     let verb = error.get(ContextKind::InvalidSubcommand);
     // clap's suggestions for verbs include words that no typing mistake makes.
@@ -72,7 +74,7 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> VerbError {
         }),
         _ => None,
     };
-    VerbError::new(2, cause).hint(nearest.or(known).or(elsewhere).unwrap_or(help))
+    VerbError::new(USAGE, cause).hint(nearest.or(known).or(elsewhere).unwrap_or(help))
 }
 
 /// A sentence that names the other verbs with an option; `None` without any.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::args::{self, Cli, Verb};
 use super::config::{self, ConfigVerb};
 use super::error::VerbError;
+use super::exit_codes::USAGE;
 use super::prose::fit;
 use super::{
     ask, attach_session, back, backup, channel, check, completions, context, conversations, dash, demo,
@@ -60,7 +61,7 @@ fn internal_verb(args: &[OsString]) -> Option<u8> {
         }
         // Claude's hooks have no terminal; a person would wait for nothing.
         "hook" | "statusline" if std::io::stdin().is_terminal() => {
-            VerbError::new(2, "only Claude calls this verb, with JSON on standard input")
+            VerbError::new(USAGE, "only Claude calls this verb, with JSON on standard input")
                 .hint(format!("`hopty {verb} --help` explains it"))
                 .print(verb, false)
         }

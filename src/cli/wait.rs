@@ -16,6 +16,7 @@ use serde_json::json;
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, any_session, live_session, paths, stopped_host};
 use super::error::{VerbError, note, say, visible};
+use super::exit_codes::USAGE;
 use super::poll_until::becomes_true;
 use super::screen_rows::ScreenRows;
 use super::settle_wait::SettleWatch;
@@ -395,7 +396,7 @@ fn mark_of(since: Option<WaitSince>) -> Result<Option<ScreenMark>, VerbError> {
         None | Some(WaitSince::Line(0)) => Ok(None),
         Some(WaitSince::Mark(mark)) => Ok(Some(mark)),
         Some(WaitSince::Line(line)) => {
-            Err(VerbError::new(2, "a line of the journal does not say when a text was drawn")
+            Err(VerbError::new(USAGE, "a line of the journal does not say when a text was drawn")
                 .about(format_args!("--since {line}"))
                 .hint("use a mark: `hopty send NAME TEXT --mark` prints one"))
         }

@@ -6,6 +6,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::control::paths;
 use super::error::VerbError;
+use super::exit_codes::USAGE;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::pattern_error::pattern_error;
@@ -91,7 +92,7 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), V
         let wanted = match word.strip_prefix("quiet=") {
             Some(span) => {
                 let span: DurationMs = span.parse().map_err(|_| {
-                    VerbError::new(2, "not a duration")
+                    VerbError::new(USAGE, "not a duration")
                         .about(word)
                         .hint("write it as `quiet=500ms` or `quiet=2s`")
                 })?;
@@ -107,7 +108,7 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), V
         negated = false;
     }
     if negated || conditions.is_empty() {
-        return Err(VerbError::new(2, "no condition given").hint(KNOWN));
+        return Err(VerbError::new(USAGE, "no condition given").hint(KNOWN));
     }
     Ok((given, conditions))
 }
@@ -138,7 +139,9 @@ pub(super) fn invert_texts(conditions: &mut [Condition]) -> Result<(), VerbError
         texts += 1;
     }
     if texts == 0 {
-        return Err(VerbError::new(2, "--gone needs a text").hint("use `hopty wait NAME text=REGEX --gone`"));
+        return Err(
+            VerbError::new(USAGE, "--gone needs a text").hint("use `hopty wait NAME text=REGEX --gone`")
+        );
     }
     Ok(())
 }
@@ -158,13 +161,13 @@ fn reordered(words: &[String]) -> Option<String> {
 fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), VerbError> {
     if let Some(pattern) = word.strip_prefix("text=") {
         if pattern.is_empty() {
-            return Err(VerbError::new(2, "an empty pattern matches every screen")
+            return Err(VerbError::new(USAGE, "an empty pattern matches every screen")
                 .about(word)
                 .hint("use `hopty wait NAME text=REGEX`"));
         }
         let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MAX).build();
         return built.map(|regex| (WaitFor::Text, Some(regex))).map_err(|e| {
-            VerbError::new(2, pattern_error(&e))
+            VerbError::new(USAGE, pattern_error(&e))
                 .about(word)
                 .hint("escape special characters with `\\`; see `hopty wait --help`")
         });
@@ -179,7 +182,7 @@ fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), VerbError> {
 
 /// The error for an unknown condition, with the nearest one.
 fn unknown_condition(word: &str) -> VerbError {
-    let failed = VerbError::new(2, "unknown condition").about(word);
+    let failed = VerbError::new(USAGE, "unknown condition").about(word);
     match nearest_condition(word) {
         Some(meant) => failed.hint(format!("did you mean `{meant}`?")),
         None => failed.hint(KNOWN),

@@ -40,7 +40,7 @@ impl RawTerminal {
         let ahead = Ahead { reads, rest: unread_input::take_waiting() };
         // For the shell, if no program reads it.
         unread_input::leave(
-            ahead.keys(hold.found().cc.get(libc::VEOF)),
+            ahead.keys(hold.modes_before().cc.get(libc::VEOF)),
             Some(signals::flag(&[libc::SIGINT, libc::SIGQUIT])?),
         );
         hold.raw.enter_cbreak()?;
@@ -48,8 +48,8 @@ impl RawTerminal {
     }
 
     /// The terminal's modes before it was made raw.
-    pub fn found(&self) -> &Modes {
-        self.raw.found()
+    pub fn modes_before(&self) -> &Modes {
+        self.raw.modes_before()
     }
 
     pub fn signals(&mut self) -> &mut Signals {

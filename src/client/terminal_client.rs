@@ -107,8 +107,8 @@ pub fn attach(
         term: std::env::var("TERM").unwrap_or_default(),
         pid: i32::try_from(std::process::id()).unwrap_or(0),
         tty: nix::unistd::ttyname(io::stdin()).ok().map(|path| path.display().to_string()),
-        termios: Some(raw.found().clone()),
-        raw: Some(raw.set().clone()),
+        termios: Some(raw.modes_before().clone()),
+        raw: Some(raw.raw_modes().clone()),
         env: options.env,
         redraw: true,
     };

@@ -205,6 +205,7 @@ mod tests {
             handoff: Some("HO-20261120-142950-c74cc080".parse().unwrap()),
             conversation: None,
             cause: None,
+            held: false,
             sentence: format!("Decided {kind:?}."),
             because: Vec::new(),
         }

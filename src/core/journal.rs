@@ -56,16 +56,16 @@ pub struct JournalGap {
 
 /// A supervisor, and the journal lines of its steps.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recorder {
+pub struct JournalRecorder {
     pub supervisor: Supervisor,
     chain: JournalDigest,
 }
 
-impl Recorder {
+impl JournalRecorder {
     /// A new session with this policy.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
-        Recorder { supervisor: Supervisor::new(policy), chain: JournalDigest::default() }
+        JournalRecorder { supervisor: Supervisor::new(policy), chain: JournalDigest::default() }
     }
 
     /// The first line of a journal file: the policy, and in a rotated file the whole state.
@@ -279,7 +279,7 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
 #[derive(Default)]
 struct ReplayRun {
     /// None before the first `open` line.
-    recorder: Option<Recorder>,
+    recorder: Option<JournalRecorder>,
     events: usize,
     actions: usize,
     missing: u64,
@@ -364,7 +364,7 @@ fn cause(error: &serde_json::Error) -> String {
 }
 
 /// The recorder at an `open` line.
-fn recorder_at(open: &OpenLine) -> Recorder {
+fn recorder_at(open: &OpenLine) -> JournalRecorder {
     let policy = Policy {
         agent: open.agent,
         hooks: open.hooks,
@@ -376,9 +376,11 @@ fn recorder_at(open: &OpenLine) -> Recorder {
         config: open.config.clone(),
     };
     match &open.state {
-        Some(state) => Recorder { supervisor: (*state.supervisor).clone().under(policy), chain: state.chain },
+        Some(state) => {
+            JournalRecorder { supervisor: (*state.supervisor).clone().under(policy), chain: state.chain }
+        }
         None => {
-            let mut begun = Recorder::new(policy);
+            let mut begun = JournalRecorder::new(policy);
             begun.supervisor.take_seq();
             begun
         }

@@ -47,7 +47,7 @@ fn policy() -> Policy {
 }
 
 fn journal() -> String {
-    let mut recorder = Recorder::new(policy());
+    let mut recorder = JournalRecorder::new(policy());
     let mut text = recorder.open_line(Stamp(0), WallTime(0), "0.1.0");
     for (n, event) in (0..).zip(&events()) {
         recorder.step(Stamp(n * 1000), WallTime(0), event, &mut text);

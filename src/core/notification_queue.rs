@@ -287,7 +287,6 @@ impl QuietHours {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::supervisor::action::SETTINGS_CHANGED;
     use crate::core::supervisor::reported_state::StateSource;
 
     const AFTER: u64 = 30_000;
@@ -313,6 +312,7 @@ mod tests {
             handoff: None,
             conversation: None,
             cause: None,
+            held: false,
             sentence: format!("sentence of {kind:?}"),
             because: vec![],
         }
@@ -511,8 +511,8 @@ mod tests {
         queue.decided(Stamp(3), &decision(DecisionKind::RunEnded), false);
         let told = events(&mut queue, AFTER + 3);
         assert_eq!(told, [NotifyEvent::HandoverHeld, NotifyEvent::HandoverFailed, NotifyEvent::Crashed]);
-        let stopped = format!("Held the hand-over requested by a context level: {SETTINGS_CHANGED} (hooks).");
-        let stopped = Decision { sentence: stopped, ..decision(DecisionKind::RestartCancelled) };
+        let stopped = "Held the hand-over requested by a context level.".to_owned();
+        let stopped = Decision { sentence: stopped, held: true, ..decision(DecisionKind::RestartCancelled) };
         queue.decided(Stamp(0), &stopped, false);
         queue.decided(Stamp(1), &decision(DecisionKind::RestartCancelled), false);
         let told = events(&mut queue, AFTER + 3);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A signal by its number on this platform (SIGTERM is 15 on Linux and macOS alike).
+/// A signal by its number on Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Signal(pub i32);

@@ -161,8 +161,8 @@ fn answer_to(paths: &Paths, asked: &HostQuery) -> HostReply {
     let home = paths.home.display().to_string();
     match asked {
         HostQuery::List { ended } => {
-            let wanted = session::list(paths).into_iter().filter(|(_, alive)| *alive || *ended);
-            HostReply::Listed(wanted.map(|(name, _)| name).collect())
+            let wanted = session::list(paths).into_iter().filter(|session| session.is_alive || *ended);
+            HostReply::Listed(wanted.map(|session| session.name).collect())
         }
         HostQuery::Log(name) => HostReply::Log(name.clone(), run_verb::log(name)),
         HostQuery::New(dir) => match run_verb::start(&in_home(dir, &paths.home)) {

@@ -4,9 +4,9 @@
 //! the directory is synced; [`swap`] skips the syncing. A symbolic link in place of the file is refused; one
 //! above it is followed, since people link `~/.claude`. Reads are bounded, and never wait for a FIFO.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -60,15 +60,9 @@ pub fn swap(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
 
 /// Exchanges two files. When a rename replaces a file, ext4 allocates the new one's blocks at once and writes
 /// them to the disk, which costs 0.2 to 0.4 ms (measured); an exchange does not.
-#[cfg(target_os = "linux")]
 fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn exchange(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// An empty temporary file in `dir` (0600), with the prefix of leftovers.
@@ -190,7 +184,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), FsError> {
 /// # Errors
 /// When it exists, or cannot be created.
 pub fn make_dir(path: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(path)?;
+    private_dir::create(path)?;
     // Whatever the umask is: a directory of mode 000 would stay unusable.
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
     store_trace::dir_made(path);
@@ -207,16 +201,11 @@ pub fn remove_dir(path: &Path) -> Result<(), FsError> {
 }
 
 /// Drops the file from the page cache, so that reading it back proves that it is on the disk.
-#[cfg(target_os = "linux")]
 pub(super) fn forget_cached(file: &File) {
     use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
     // If this fails, the cached pages are read, as for any file.
     let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
 }
-
-/// Reading it back may be served from the page cache here.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn forget_cached(_: &File) {}
 
 fn above(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))

@@ -4,9 +4,9 @@
 //! directories of this user, links are refused, and files of other users are left alone.
 
 use std::collections::VecDeque;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::atomic;
@@ -15,7 +15,7 @@ use super::store::TRANSCRIPT_CAP;
 use crate::core::file_edit::{FileEdit, FileEdits, FileFacts, FileView};
 use crate::core::time::WallTime;
 use crate::sys::fault_injection;
-use crate::sys::private_dir::is_own;
+use crate::sys::private_dir::{self, is_own};
 use crate::sys::safe_file::{self, FileRule, WriteMode};
 
 /// The longest file of another program that is changed, and the longest log, in bytes.
@@ -121,7 +121,7 @@ fn append(path: &Path, line: &str) -> Result<(), FsError> {
 /// A directory below the project, created if it is missing.
 fn inside(project: &Path, below: &str) -> Result<(), FsError> {
     for dir in steps(project, below) {
-        match DirBuilder::new().mode(0o700).create(&dir) {
+        match private_dir::create(&dir) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(FsError::io("create the directory", &dir)(e));
             }

@@ -4,15 +4,16 @@
 //! scripts use (`mkdir`, with a `pid` file inside); it is stale when that process is gone or began after the
 //! lock was taken. Waiting means retrying every millisecond, up to the caller's timeout.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::atomic;
 use super::file_error::FsError;
+use crate::sys::private_dir;
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileOwner, FileRule, WriteMode, is_at};
 
@@ -95,7 +96,7 @@ impl DirLock {
     pub fn take(path: &Path, timeout: Duration) -> Result<Self, FsError> {
         let until = Instant::now() + timeout;
         loop {
-            match DirBuilder::new().mode(0o700).create(path) {
+            match private_dir::create(path) {
                 Ok(()) => return Self::sign(path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(FsError::io("create the lock", path)(error)),

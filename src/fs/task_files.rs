@@ -2,12 +2,13 @@
 //! begins with a copy of it, so that each has its own list and `/clear` begins an empty one, as without
 //! hopty.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 
 use super::paths::Paths;
 use crate::core::ids::ConversationId;
+use crate::sys::private_dir;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The most files of a list that are copied.
@@ -29,7 +30,7 @@ pub fn carry(paths: &Paths, from: &ConversationId, to: &ConversationId) -> io::R
     if from == to || new.exists() {
         return Ok(());
     }
-    DirBuilder::new().mode(0o700).create(&new)?;
+    private_dir::create(&new)?;
     for file in files.flatten().take(MAX_FILES) {
         // A lock belongs to its holder.
         if file.file_name().as_encoded_bytes().ends_with(b"lock") {

@@ -59,9 +59,10 @@ fn read(child: &mut Child, until: Instant, cap: usize) -> io::Result<Streams> {
         }
         // Rounded up, so that the last millisecond is not spent in a busy loop.
         let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
-        let (out_ready, err_ready) =
-            wait(stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd), timeout)?;
-        if out_ready && let Some(stream) = stdout.as_mut() {
+        let ready = wait(stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd), timeout)?;
+        if ready.stdout
+            && let Some(stream) = stdout.as_mut()
+        {
             match stream.read(&mut buffer)? {
                 0 => stdout = None,
                 n => out.extend_from_slice(&buffer[..n]),
@@ -71,7 +72,9 @@ fn read(child: &mut Child, until: Instant, cap: usize) -> io::Result<Streams> {
                 return Ok((out, err, Some(KillReason::Size)));
             }
         }
-        if err_ready && let Some(stream) = stderr.as_mut() {
+        if ready.stderr
+            && let Some(stream) = stderr.as_mut()
+        {
             match stream.read(&mut buffer)? {
                 0 => stderr = None,
                 n => err.extend_from_slice(&buffer[..n.min(4096_usize.saturating_sub(err.len()))]),
@@ -83,8 +86,13 @@ fn read(child: &mut Child, until: Instant, cap: usize) -> io::Result<Streams> {
 
 type Fd<'a> = Option<std::os::fd::BorrowedFd<'a>>;
 
-/// Which of the two is readable or at its end.
-fn wait(stdout: Fd<'_>, stderr: Fd<'_>, timeout: PollTimeout) -> io::Result<(bool, bool)> {
+/// Which streams are readable or at their end.
+struct ReadyStreams {
+    stdout: bool,
+    stderr: bool,
+}
+
+fn wait(stdout: Fd<'_>, stderr: Fd<'_>, timeout: PollTimeout) -> io::Result<ReadyStreams> {
     let mut fds: Vec<PollFd<'_>> =
         [stdout, stderr].into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
     match poll(&mut fds, timeout) {
@@ -92,7 +100,8 @@ fn wait(stdout: Fd<'_>, stderr: Fd<'_>, timeout: PollTimeout) -> io::Result<(boo
         Err(error) => return Err(error.into()),
     }
     let mut ready = fds.iter().map(|fd| fd.any().unwrap_or(false));
-    Ok((stdout.is_some() && ready.next().unwrap_or(false), stderr.is_some() && ready.next().unwrap_or(false)))
+    let mut is_ready = |stream: Fd<'_>| stream.is_some() && ready.next().unwrap_or(false);
+    Ok(ReadyStreams { stdout: is_ready(stdout), stderr: is_ready(stderr) })
 }
 
 /// Reaps the child. Kills its group first if `cut` is set or it does not end in time.

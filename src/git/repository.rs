@@ -139,8 +139,8 @@ impl Repository {
 
     /// The number of stashes, and the newest of them.
     fn stashes(&self) -> Option<String> {
-        let (log, is_all) = read_end(&self.common.join("logs/refs/stash")).ok()?;
-        let log = String::from_utf8_lossy(&log);
+        let FileEnd { bytes, is_all } = read_end(&self.common.join("logs/refs/stash")).ok()?;
+        let log = String::from_utf8_lossy(&bytes);
         // `OLD NEW NAME <MAIL> TIME ZONE`, a tab and the message.
         let message = |line: &str| {
             let (who, message) = line.split_once('\t')?;
@@ -210,12 +210,19 @@ fn open_no_link(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, meta.len()))
 }
 
-/// The end of a regular file that is not a link, and whether that is all of it.
-fn read_end(path: &Path) -> io::Result<(Vec<u8>, bool)> {
+/// The end of a file.
+struct FileEnd {
+    bytes: Vec<u8>,
+    /// That is the whole file.
+    is_all: bool,
+}
+
+/// Reads the end of a regular file that is not a link.
+fn read_end(path: &Path) -> io::Result<FileEnd> {
     let (mut file, len) = open_no_link(path)?;
     let left_out = len.saturating_sub(LINK_CAP);
     file.seek(SeekFrom::Start(left_out))?;
-    Ok((safe_file::first_bytes(file, LINK_CAP)?, left_out == 0))
+    Ok(FileEnd { bytes: safe_file::first_bytes(file, LINK_CAP)?, is_all: left_out == 0 })
 }
 
 /// A small regular file. Never waits for a FIFO or a device.

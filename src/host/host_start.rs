@@ -25,7 +25,7 @@ use crate::core::claude::{args, carry_over, version_features::HookSet};
 use crate::core::compat::SessionCompat;
 use crate::core::explanation::Explanation;
 use crate::core::ids::Channel;
-use crate::core::journal::Recorder;
+use crate::core::journal::JournalRecorder;
 use crate::core::status_types::MachineStatus;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::{Policy, ProgramKind, RULES};
@@ -91,7 +91,7 @@ impl Host {
             clock,
             child,
             signals,
-            recorder: Recorder::new(policy),
+            recorder: JournalRecorder::new(policy),
             jobs,
             cast: SessionCast::new(clock),
             events: VecDeque::new(),

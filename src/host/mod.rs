@@ -62,7 +62,7 @@ use terminals::Terminals;
 
 use crate::core::compat::SessionCompat;
 use crate::core::explanation::Explanation;
-use crate::core::journal::Recorder;
+use crate::core::journal::JournalRecorder;
 use crate::core::status_types::MachineStatus;
 use crate::core::supervisor::event::Event;
 use crate::sys::{clock::Clock, signals::Signals};
@@ -73,7 +73,7 @@ pub struct Host {
     session: SessionIdentity,
     child: Child,
     signals: Signals,
-    recorder: Recorder,
+    recorder: JournalRecorder,
     jobs: Jobs,
     cast: SessionCast,
     events: VecDeque<Event>,

@@ -49,7 +49,7 @@ pub fn signal(pid: i32, signal: Signal, group: bool) -> io::Result<()> {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
     let target = if group { -pid } else { pid };
-    // SAFETY: kill takes two numbers.
+    // SAFETY: kill takes two numbers. nix's signals have no real-time ones.
     let done = unsafe { libc::kill(target, signal.0) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -195,7 +195,6 @@ fn in_child(host: Pid, state: SignalState, descriptors: &[RawFd], close_errors: 
 
 /// Covers also the signals that the C library reserves and leaves ignored once there are threads (32, 33);
 /// its own functions refuse them. Only call it between fork and exec, where those threads do not exist.
-#[cfg(target_os = "linux")]
 fn set_disposition(signal: i32, ignored: bool) {
     // The kernel's `struct sigaction`: handler, no flags, no restorer, no mask.
     let action = [if ignored { libc::SIG_IGN } else { libc::SIG_DFL } as u64, 0, 0, 0];
@@ -203,9 +202,6 @@ fn set_disposition(signal: i32, ignored: bool) {
     // SAFETY: the kernel reads 32 bytes and a mask of 8; neither disposition is a handler.
     unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, action.as_ptr(), none, 8) };
 }
-
-#[cfg(not(target_os = "linux"))]
-use signals::set_disposition;
 
 /// An error before exec, which a sandbox may cause. `EACCES` there does not mean that the program may not be
 /// executed.

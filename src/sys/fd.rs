@@ -104,17 +104,11 @@ pub fn is_same_terminal(one: &impl AsFd, other: &impl AsFd) -> bool {
 }
 
 /// The device number of the terminal, even behind `/dev/tty`.
-#[cfg(target_os = "linux")]
 pub fn terminal_device(fd: &impl AsFd) -> Option<u64> {
     let mut device: u32 = 0;
     // SAFETY: TIOCGDEV writes one unsigned int.
     let done = unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TIOCGDEV, &raw mut device) };
     (done == 0).then_some(u64::from(device))
-}
-
-#[cfg(not(target_os = "linux"))]
-pub fn terminal_device(fd: &impl AsFd) -> Option<u64> {
-    is_terminal(fd).then(|| nix::sys::stat::fstat(fd).ok()).flatten().map(|stat| stat.st_rdev as u64)
 }
 
 /// A descriptor of /dev/null, for a stream that must be open but unused.

@@ -48,7 +48,6 @@ pub fn note() {
 }
 
 /// Asks the kernel, because the C library hides two signals (32, 33).
-#[cfg(target_os = "linux")]
 fn is_ignored(signal: i32) -> bool {
     // The kernel's `struct sigaction`: handler, flags, restorer, mask.
     let mut now = [0u64; 4];
@@ -57,15 +56,6 @@ fn is_ignored(signal: i32) -> bool {
         libc::syscall(libc::SYS_rt_sigaction, signal, std::ptr::null::<u64>(), now.as_mut_ptr(), 8)
     };
     done == 0 && now[0] == libc::SIG_IGN as u64
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_ignored(signal: i32) -> bool {
-    // SAFETY: an all-zero sigaction is valid, and sigaction with a null action only reads.
-    unsafe {
-        let mut now: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
-    }
 }
 
 /// The signal dispositions that this process inherited. Call it before catching, ignoring or blocking any.
@@ -117,6 +107,12 @@ pub fn descriptors() -> Vec<i32> {
         dir.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     open.retain(|fd| *fd > 2 && fd::is_close_on_exec(*fd) == Some(false));
     open
+}
+
+/// Whether this process inherited `descriptor`.
+pub fn has_descriptor(descriptor: i32) -> bool {
+    let was_open = u8::try_from(descriptor).is_ok_and(|stream| stream < 3 && !was_closed(stream));
+    was_open || descriptor > 2 && fd::is_close_on_exec(descriptor) == Some(false)
 }
 
 /// Makes `command`, which replaces this process, inherit the same. `state`: the result of [`signals()`], if

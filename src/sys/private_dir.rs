@@ -1,9 +1,9 @@
 //! Private directories: they must belong to this user and be closed to others before their content is
 //! trusted.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, DirBuilder, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -41,6 +41,22 @@ impl DirError {
             DirError::Io(..) => None,
         }
     }
+}
+
+/// Creates a directory for this user alone (0700, less what the umask takes).
+///
+/// # Errors
+/// When it exists, or cannot be created.
+pub fn create(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(dir)
+}
+
+/// As [`create`], with the missing directories above it; one that exists already stays as it is.
+///
+/// # Errors
+/// When one cannot be created.
+pub fn create_all(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
 /// Checks that a directory is this user's own, and that its mode has none of the bits of `closed`.

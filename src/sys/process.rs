@@ -114,7 +114,7 @@ impl StatFile {
     }
 }
 
-/// The process's start time in clock ticks since boot; `None` if it has ended, or without `/proc` (macOS).
+/// The process's start time in clock ticks since boot; `None` if it has ended, or without `/proc`.
 /// Together with the pid it identifies a process.
 pub fn start_ticks(pid: impl TryInto<i32>) -> Option<u64> {
     let stat = Stat::of(pid.try_into().ok()?)?;

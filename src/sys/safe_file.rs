@@ -239,10 +239,10 @@ pub fn read(path: &Path, rule: FileRule) -> Result<Option<Vec<u8>>, SafeFileErro
     }
 }
 
-/// The next bytes of an open file, at most `most`.
-pub fn first_bytes(file: File, most: u64) -> io::Result<Vec<u8>> {
+/// The next bytes of an open file or another stream, at most `most`.
+pub fn first_bytes(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
+    from.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -80,6 +80,7 @@ pub fn unblock_all() {
 /// Blocks the signals that `state` blocks, and no other. May be called between fork and exec.
 pub fn block_as(state: SignalState) {
     // SAFETY: an all-zero set is valid; a number that the C library reserves is refused and changes nothing.
+    // nix's signals have no real-time ones.
     unsafe {
         let mut mask: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut mask);
@@ -97,7 +98,7 @@ pub fn ignore(signal: i32) {
 
 /// Ignores a signal, or gives it its default effect. May be called between fork and exec.
 pub fn set_disposition(signal: i32, ignored: bool) {
-    // SAFETY: neither is a handler, so nothing can run in a wrong context.
+    // SAFETY: neither is a handler, so nothing can run in a wrong context. nix's signals have no real-time ones.
     unsafe { libc::signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
 }
 

@@ -111,19 +111,12 @@ impl KeptTerminal {
     }
 }
 
-/// The pseudo-terminal behind `fd`, opened for writing: what `/dev/tty` means in the client. Only Linux can
-/// tell.
-#[cfg(target_os = "linux")]
+/// The pseudo-terminal behind `fd`, opened for writing: what `/dev/tty` means in the client.
 fn by_name(fd: &OwnedFd) -> Option<File> {
     let device = terminal_device(fd)?;
     let name = format!("/dev/pts/{}", libc::minor(device));
     let file = File::options().write(true).custom_flags(libc::O_NOCTTY | libc::O_CLOEXEC).open(name).ok()?;
     file.metadata().is_ok_and(|meta| meta.rdev() == device).then_some(file)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn by_name(_fd: &OwnedFd) -> Option<File> {
-    None
 }
 
 fn restore(file: &File, found: Option<&Modes>, raw: &Modes) {

@@ -23,19 +23,19 @@ static RESCUE: Mutex<Option<Rescue>> = Mutex::new(None);
 pub const END_OF_ANYTHING: &[u8] = b"\x18\x1b\\";
 
 /// The modes before raw mode, for a signal handler.
-static FOUND: AtomicPtr<libc::termios2> = AtomicPtr::new(std::ptr::null_mut());
+static MODES_BEFORE: AtomicPtr<libc::termios2> = AtomicPtr::new(std::ptr::null_mut());
 
-static LAST_WORDS: Mutex<Option<String>> = Mutex::new(None);
+static PANIC_MESSAGE: Mutex<Option<String>> = Mutex::new(None);
 
 struct Rescue {
-    found: Modes,
+    modes_before: Modes,
     undo: Vec<u8>,
 }
 
 /// The terminal is raw as long as this lives.
 #[derive(Debug)]
 pub struct RawMode {
-    found: Modes,
+    modes_before: Modes,
     raw: Modes,
     is_on: bool,
 }
@@ -44,17 +44,17 @@ impl RawMode {
     /// Makes the terminal on standard input raw, as soon as this process may.
     pub fn enter() -> io::Result<Self> {
         wait_for_foreground();
-        let found = modes::read(&io::stdin())?;
+        let modes_before = modes::read(&io::stdin())?;
         *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Rescue { found: found.clone(), undo: Vec::new() });
+            Some(Rescue { modes_before: modes_before.clone(), undo: Vec::new() });
         if terminal::is_raw_mode_enabled()? {
             // crossterm remembers an earlier call and would do nothing now.
             terminal::disable_raw_mode()?;
-            modes::set(&io::stdin(), &found)?;
+            modes::set(&io::stdin(), &modes_before)?;
         }
         terminal::enable_raw_mode()?;
         let raw = modes::read(&io::stdin())?;
-        Ok(RawMode { found, raw, is_on: true })
+        Ok(RawMode { modes_before, raw, is_on: true })
     }
 
     /// Whether the terminal is raw now, not suspended.
@@ -63,30 +63,31 @@ impl RawMode {
     }
 
     /// The modes before raw mode.
-    pub fn found(&self) -> &Modes {
-        &self.found
+    pub fn modes_before(&self) -> &Modes {
+        &self.modes_before
     }
 
-    pub fn set(&self) -> &Modes {
+    /// The modes while it is raw.
+    pub fn raw_modes(&self) -> &Modes {
         &self.raw
     }
 
     /// Until [`RawMode::resume`]: no echo and no line editing, but Ctrl+C ends programs and line ends are
     /// translated.
     pub fn enter_cbreak(&mut self) -> io::Result<()> {
-        let mut lent = Modes { oflag: self.found.oflag, ..self.raw.clone() };
-        lent.lflag |= u64::from(libc::ISIG);
+        let mut cbreak = Modes { oflag: self.modes_before.oflag, ..self.raw.clone() };
+        cbreak.lflag |= u64::from(libc::ISIG);
         // Not Ctrl+Z: a stop now would leave the shell with these modes.
-        if let Some(stop) = lent.cc.get_mut(libc::VSUSP) {
+        if let Some(stop) = cbreak.cc.get_mut(libc::VSUSP) {
             *stop = 0;
         }
-        modes::set(&io::stdin(), &lent)
+        modes::set(&io::stdin(), &cbreak)
     }
 
     /// Restores the modes, for a pause or for good.
     pub fn suspend(&mut self) {
         if std::mem::take(&mut self.is_on) && in_foreground() {
-            let _ = modes::set(&io::stdin(), &self.found);
+            let _ = modes::set(&io::stdin(), &self.modes_before);
         }
     }
 
@@ -104,7 +105,7 @@ impl RawMode {
 impl Drop for RawMode {
     fn drop(&mut self) {
         if self.is_on && in_foreground() {
-            unread_input::give(&self.found);
+            unread_input::give(&self.modes_before);
         }
         self.suspend();
         *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -165,8 +166,8 @@ pub fn restore_on_panic() {
             let _ = io::stdout().write_all(&rescue.undo);
         }
         let _ = io::stdout().flush();
-        let _ = modes::set(&io::stdin(), &rescue.found);
-        if let Ok(mut words) = LAST_WORDS.try_lock() {
+        let _ = modes::set(&io::stdin(), &rescue.modes_before);
+        if let Ok(mut words) = PANIC_MESSAGE.try_lock() {
             *words = Some(panic.to_string());
         }
     }));
@@ -174,17 +175,17 @@ pub fn restore_on_panic() {
 
 /// The message of a panic while the terminal was raw.
 pub fn last_words() -> Option<String> {
-    LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take()
+    PANIC_MESSAGE.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// From here on these signals restore the modes and end this process, whatever it waits for: nothing else
 /// handles them.
 pub fn end_by(signals: &[i32]) {
     if let Some(rescue) = RESCUE.lock().unwrap_or_else(PoisonError::into_inner).as_ref()
-        && let Ok(found) = modes::prepare(&io::stdin(), &rescue.found)
+        && let Ok(found) = modes::prepare(&io::stdin(), &rescue.modes_before)
     {
         // Never freed: a handler may read it at any time.
-        FOUND.store(Box::into_raw(Box::new(found)), Ordering::Release);
+        MODES_BEFORE.store(Box::into_raw(Box::new(found)), Ordering::Release);
     }
     for signal in signals {
         let handler = SigHandler::Handler(put_back_and_end);
@@ -196,7 +197,7 @@ pub fn end_by(signals: &[i32]) {
 }
 
 extern "C" fn put_back_and_end(signal: libc::c_int) {
-    let found = FOUND.load(Ordering::Acquire);
+    let found = MODES_BEFORE.load(Ordering::Acquire);
     // SAFETY: these calls are allowed in a handler; `found` is null or was leaked. The signal is blocked
     // until this returns.
     unsafe {

@@ -21,7 +21,7 @@ use hopty::core::handoff::manifest_entry::{Claim, HandoffKind};
 use hopty::core::handoff::safe_prompts::Words;
 use hopty::core::handoff::state_json::HandoffState;
 use hopty::core::ids::{Channel, HandoffId};
-use hopty::core::journal::{Recorder, decisions, last_explained, last_session, replay};
+use hopty::core::journal::{JournalRecorder, decisions, last_explained, last_session, replay};
 use hopty::core::supervisor::action::HookAnswer;
 use hopty::core::supervisor::event::Event;
 use hopty::core::supervisor::restart_signal::RestartSignal;
@@ -110,7 +110,7 @@ fn journals() {
         let _ = last_explained(&journal);
         // The same events in a session of their own: what they make is written down, and that can be
         // replayed.
-        let mut recorder = Recorder::new(policy.clone());
+        let mut recorder = JournalRecorder::new(policy.clone());
         let mut lines = recorder.open_line(Stamp(0), WallTime(0), "fuzz");
         let mut now = 0_u64;
         for event in &events {

@@ -14,6 +14,7 @@ use super::open_conversations::OpenConversations;
 use super::size;
 use crate::cli::control::paths;
 use crate::cli::error::{VerbError, note, note_all, say, say_wrapped, visible};
+use crate::cli::exit_codes::FAILED;
 use crate::cli::{read_config, run};
 use crate::core::archive::{CleanupPeriod, over_limit};
 use crate::core::config::{Archive, AutoArchive};
@@ -143,7 +144,7 @@ impl<'a> ArchiveRoom<'a> {
         (self.held >= most).then(|| {
             let (held, max_mb) = (size(self.held), self.max_mb);
             VerbError::new(
-                1,
+                FAILED,
                 format!("the archive has reached its limit: {held} of archive.max_mb = {max_mb}"),
             )
             .hint("raise archive.max_mb, or run `hopty conversations archive --prune --yes`")
@@ -340,7 +341,7 @@ fn auto(
         return Ok(0);
     }
     crate::fs::atomic::private_dir(store.dir()).map_err(|error| {
-        VerbError::new(1, error.to_string()).hint("`hopty check` shows the archive and its limit")
+        VerbError::new(FAILED, error.to_string()).hint("`hopty check` shows the archive and its limit")
     })?;
     // Another session's start is archiving already.
     let lock = FileLock::try_take(&store.dir().join(".auto")).ok().flatten();
@@ -408,7 +409,7 @@ fn prune(store: &ArchiveStore, config: &Archive, options: &ArchiveOptions) -> Re
     for entry in &entries {
         if options.yes && !options.dry_run {
             store.delete(entry).map_err(|failure| {
-                VerbError::new(1, failure.to_string()).about(&entry.file).hint(failure.hint())
+                VerbError::new(FAILED, failure.to_string()).about(&entry.file).hint(failure.hint())
             })?;
         }
         let word = if options.yes && !options.dry_run { "deleted" } else { "would delete" };

@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::conversations_args::ChainOptions;
+use super::fold_white_space;
 use super::named_conversation::named_conversation;
-use super::one_line;
 use super::open_conversations::{OpenBy, OpenConversations};
 use crate::cli::control::paths;
 use crate::cli::error::{VerbError, note, say, visible, working_dir};
+use crate::cli::exit_codes::FAILED;
 use crate::cli::prose::fit;
 use crate::core::context_level::Fill;
 use crate::core::conversation::handover_links::{ChainStep, HandoverLink, HandoverLinks};
@@ -136,7 +137,7 @@ fn chain_conversation(
     here.max_by_key(|(file, summary)| summary.last_at.unwrap_or_else(|| file.state.modified()))
         .map(|(file, _)| file.id.clone())
         .ok_or_else(|| {
-            VerbError::new(1, "no conversation is known in this directory")
+            VerbError::new(FAILED, "no conversation is known in this directory")
                 .called(Code::NotFound)
                 .hint("give a conversation: `hopty conversations chain ID`")
         })
@@ -153,7 +154,7 @@ impl Link<'_> {
             say(format_args!("{pad}| forked from {}", source.short()))?;
         }
         let mark = if is_meant { '>' } else { ' ' };
-        let title = self.summary.heading().map(|heading| one_line(&heading)).unwrap_or_default();
+        let title = self.summary.heading().map(|heading| fold_white_space(&heading)).unwrap_or_default();
         let branch = "  ".repeat(self.step.branch.min(8));
         say(format_args!(
             "{}",

@@ -10,6 +10,7 @@ use super::size;
 use super::transfer::{failed, one_summary, open_by};
 use crate::cli::control::paths;
 use crate::cli::error::{VerbError, note, stdout, visible};
+use crate::cli::exit_codes::USAGE;
 use crate::core::package::PackageLimits;
 use crate::core::text::plural::plural;
 use crate::fs::atomic;
@@ -23,7 +24,7 @@ pub(super) fn export(options: &ExportPackageOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let to = options.output.as_deref().filter(|path| *path != Path::new("-"));
     if to.is_none() && io::stdout().is_terminal() {
-        return Err(VerbError::new(2, "a terminal cannot show a package")
+        return Err(VerbError::new(USAGE, "a terminal cannot show a package")
             .hint("write it to a file with -o FILE, or into a pipe"));
     }
     let file = named_conversation(&paths, &options.which)?;

@@ -11,6 +11,7 @@ use super::transfer::{begin, existing_directory, failed, new_id, open_by, say_re
 use super::{MAY_BE_LEFT_OUT, left_out_json, left_out_words, size};
 use crate::cli::control::paths;
 use crate::cli::error::{VerbError, note, say, say_wrapped, visible};
+use crate::cli::exit_codes::{FAILED, USAGE};
 use crate::cli::read_config;
 use crate::core::ids::ConversationId;
 use crate::core::package::PackageLimits;
@@ -62,7 +63,7 @@ pub(super) fn import(options: &ImportOptions) -> Result<u8, VerbError> {
 fn input(file: &Path) -> Result<Box<dyn Read>, VerbError> {
     if file == Path::new("-") {
         if io::stdin().is_terminal() {
-            return Err(VerbError::new(2, "standard input is a terminal, not a package").hint(
+            return Err(VerbError::new(USAGE, "standard input is a terminal, not a package").hint(
                 "name a file, or pipe it in: ssh HOST hopty conversations export ID | hopty \
                        conversations import -",
             ));
@@ -71,7 +72,7 @@ fn input(file: &Path) -> Result<Box<dyn Read>, VerbError> {
     }
     let opened = File::open(file).map_err(|error| {
         let code = if error.kind() == io::ErrorKind::NotFound { Code::NotFound } else { Code::Refused };
-        VerbError::new(1, error.to_string()).called(code).about(file.display()).hint("check its name")
+        VerbError::new(FAILED, error.to_string()).called(code).about(file.display()).hint("check its name")
     })?;
     Ok(Box::new(opened))
 }
@@ -91,7 +92,9 @@ fn target(
                 Some(dir) => format!("it belonged to {dir}, which does not exist here"),
                 None => "its lines name no directory".to_owned(),
             };
-            return Err(VerbError::new(1, why).about(&packed.id).hint("choose its directory with --to DIR"));
+            return Err(VerbError::new(FAILED, why)
+                .about(&packed.id)
+                .hint("choose its directory with --to DIR"));
         }
     };
     if options.new_id {

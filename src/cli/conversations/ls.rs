@@ -267,7 +267,7 @@ fn print(rows: &[ConversationRow<'_>], with_project: bool, style: TableStyle) ->
             line(&[(0, &format!("  {shown}"))]);
         }
         for (word, text) in row.prompts() {
-            line(&[(0, &format!("  {word} {}", one_line(text)))]);
+            line(&[(0, &format!("  {word} {}", fold_white_space(text)))]);
         }
     }
     stdout()?.write_all(out.as_bytes())?;
@@ -276,7 +276,7 @@ fn print(rows: &[ConversationRow<'_>], with_project: bool, style: TableStyle) ->
 
 impl ConversationRow<'_> {
     fn title(&self) -> String {
-        self.summary.heading().map_or_else(|| "(no prompt)".to_owned(), |heading| one_line(&heading))
+        self.summary.heading().map_or_else(|| "(no prompt)".to_owned(), |heading| fold_white_space(&heading))
     }
 
     /// Such as `  c74cc080  2 h  1.2M  340k tokens  $1.24`, wrapped between figures to `cols` columns.
@@ -404,7 +404,7 @@ fn scaled(number: u64, step: u64, units: &[&str]) -> String {
 }
 
 /// A text without secrets on one line, and with nothing that a terminal acts on.
-pub(in crate::cli) fn one_line(text: &str) -> String {
+pub(in crate::cli) fn fold_white_space(text: &str) -> String {
     crate::core::text::visible::visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 

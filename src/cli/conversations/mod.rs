@@ -22,7 +22,7 @@ use super::error::VerbError;
 pub(super) use archive::before_cleanup;
 use conversations_args::ConversationsVerb;
 pub(super) use kept_transcripts::all_kept_sources;
-pub(super) use ls::{one_line, size, token_count};
+pub(super) use ls::{fold_white_space, size, token_count};
 pub(super) use omissions::{MAY_BE_LEFT_OUT, left_out_json, left_out_words};
 
 pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, VerbError> {

@@ -42,7 +42,7 @@ impl OpenConversations {
         for living in sessions_file::living(&paths.claude.join("sessions")) {
             open.entry(living.conversation).or_default().pid = Some(living.pid);
         }
-        for (name, _) in session::list(paths).into_iter().filter(|(_, alive)| *alive) {
+        for name in session::live_names(paths) {
             let status = session::status(&paths.session(&name)).ok().flatten();
             if let Some(id) = status.and_then(|status| status.conversation) {
                 open.entry(id).or_default().session = Some(name);

@@ -6,6 +6,7 @@ use super::conversations_args::RestoreOptions;
 use super::size;
 use crate::cli::control::paths;
 use crate::cli::error::{VerbError, say, say_wrapped, visible};
+use crate::cli::exit_codes::{FAILED, USAGE};
 use crate::cli::read_config;
 use crate::core::conversation::name::{ConversationName, titled};
 use crate::core::conversation::summary::ConversationSummary;
@@ -23,7 +24,7 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, VerbError> {
     let is_due = period.deletes_soon(entry.written_at, Clock::wall());
     let times = if is_due && !options.keep_times { RestoreTimes::Now } else { RestoreTimes::Original };
     let failed = |failure: crate::fs::archive::ArchiveFailure| {
-        VerbError::new(1, failure.to_string()).about(&options.conversation).hint(failure.hint())
+        VerbError::new(FAILED, failure.to_string()).about(&options.conversation).hint(failure.hint())
     };
     let archived = store.open(&entry).map_err(failed)?;
     let restored = store.restore(&archived, times).map_err(failed)?;
@@ -107,13 +108,13 @@ pub(super) fn archived_conversation(store: &ArchiveStore, word: &str) -> Result<
     }
     match found.len() {
         1 => Ok(found.remove(0)),
-        0 => Err(VerbError::new(1, "no archived conversation has this id or title")
+        0 => Err(VerbError::new(FAILED, "no archived conversation has this id or title")
             .called(Code::NotFound)
             .about(word)
             .hint("`hopty conversations archive --list` lists the archive")),
         n => {
             let names: Vec<&str> = found.iter().take(8).map(|entry| entry.file.as_str()).collect();
-            Err(VerbError::new(2, format!("{n} archived conversations have this id or title"))
+            Err(VerbError::new(USAGE, format!("{n} archived conversations have this id or title"))
                 .called(Code::BadRequest)
                 .about(word)
                 .hint(format!("which one? {}", names.join(", "))))

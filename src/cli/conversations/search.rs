@@ -9,6 +9,7 @@ use super::conversations_args::SearchOptions;
 use super::restore::summary_of;
 use crate::cli::control::paths;
 use crate::cli::error::{VerbError, note, note_all, say, visible, working_dir};
+use crate::cli::exit_codes::USAGE;
 use crate::cli::prose::fit;
 use crate::cli::table::{self, TableStyle};
 use crate::core::conversation::pages::PageOptions;
@@ -34,7 +35,7 @@ const SEARCH_LINE_MAX: usize = 2000;
 
 pub(super) fn search(options: &SearchOptions) -> Result<u8, VerbError> {
     let query = SearchQuery::new(&options.pattern, options.ignore_case, options.tools).map_err(|error| {
-        VerbError::new(2, error.to_string())
+        VerbError::new(USAGE, error.to_string())
             .about(&options.pattern)
             .hint("a pattern is a regular expression; escape special characters with `\\`")
     })?;

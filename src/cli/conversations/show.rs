@@ -9,6 +9,7 @@ use super::kept_transcripts::kept_sources;
 use super::named_conversation::named_conversation;
 use crate::cli::control::paths;
 use crate::cli::error::{VerbError, note};
+use crate::cli::exit_codes::FAILED;
 use crate::cli::pager::Pager;
 use crate::cli::table;
 use crate::core::archive::ArchiveLimits;
@@ -62,7 +63,7 @@ pub(super) fn show(options: &ShowOptions) -> Result<u8, VerbError> {
     let read = write(&mut *form, &mut pager, &*source, &summary);
     pager.finish();
     let skipped = read.map_err(|error| {
-        VerbError::new(1, error.to_string()).about(source.path().display()).hint("check its permissions")
+        VerbError::new(FAILED, error.to_string()).about(source.path().display()).hint("check its permissions")
     })?;
     if skipped > 0 {
         note(format_args!("hopty: {skipped} lines of more than {} MB are left out", LINE_CAP >> 20));

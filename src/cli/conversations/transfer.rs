@@ -12,6 +12,7 @@ use super::open_conversations::{OpenBy, OpenConversations};
 use super::size;
 use crate::cli::control::paths;
 use crate::cli::error::{VerbError, note, note_all, say, say_wrapped, visible};
+use crate::cli::exit_codes::{FAILED, INTERNAL};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
 use crate::core::text::plural::plural;
@@ -74,7 +75,7 @@ pub(super) fn copy(options: &CopyOptions) -> Result<u8, VerbError> {
     let file = named_conversation(&paths, &options.which)?;
     let summary = one_summary(&paths, &file);
     let dir = to.or_else(|| summary.dir.clone()).ok_or_else(|| {
-        VerbError::new(1, "its lines name no directory").about(&file.id).hint("name one with --to DIR")
+        VerbError::new(FAILED, "its lines name no directory").about(&file.id).hint("name one with --to DIR")
     })?;
     let target = TransferTarget { dir, id: new_id()? };
     one(
@@ -110,14 +111,14 @@ pub(super) fn open_by(paths: &Paths, id: &ConversationId) -> Option<String> {
 /// A new id for a conversation.
 pub(super) fn new_id() -> Result<ConversationId, VerbError> {
     let text = uuid::Uuid::new_v4().to_string();
-    text.parse().map_err(|_| VerbError::new(125, "cannot make an id"))
+    text.parse().map_err(|_| VerbError::new(INTERNAL, "cannot make an id"))
 }
 
 /// The new directory of a conversation as Claude names it: links are resolved.
 pub(super) fn existing_directory(dir: &Path) -> Result<String, VerbError> {
     let real = dir.canonicalize().map_err(|error| {
         let failed = VerbError::new(
-            1,
+            FAILED,
             match error.kind() {
                 ErrorKind::NotFound => "there is no such directory".to_owned(),
                 _ => error.to_string(),
@@ -126,7 +127,9 @@ pub(super) fn existing_directory(dir: &Path) -> Result<String, VerbError> {
         failed.called(Code::NotFound).about(dir.display()).hint("check its name; hopty does not create it")
     })?;
     if !real.is_dir() {
-        return Err(VerbError::new(1, "it is not a directory").about(dir.display()).hint("name a directory"));
+        return Err(VerbError::new(FAILED, "it is not a directory")
+            .about(dir.display())
+            .hint("name a directory"));
     }
     text(real)
 }
@@ -266,7 +269,7 @@ fn move_directory(
     };
     let MovedMemory { files, stay } = memory;
     if rows.is_empty() && files == 0 && failure.is_none() {
-        return Err(VerbError::new(1, "Claude has no conversation of this directory")
+        return Err(VerbError::new(FAILED, "Claude has no conversation of this directory")
             .called(Code::NotFound)
             .about(from)
             .hint("`hopty conversations ls --all` shows the directories of all conversations"));

@@ -1,6 +1,5 @@
 //! `hopty handoff create`: a handoff from a transcript and the work tree, without a model.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -11,6 +10,7 @@ use super::handoff_place::{HandoffPlace, channel_of};
 use super::handoff_store_error::store_failed;
 use crate::cli::control::Rule;
 use crate::cli::error::{VerbError, note};
+use crate::cli::exit_codes::{FAILED, USAGE};
 use crate::cli::target_conversation::{ConversationTarget, find_target};
 use crate::core::claude::line_context;
 use crate::core::claude::transcript_facts::TranscriptFacts;
@@ -48,7 +48,7 @@ struct HandoffSource {
 /// lead to another conversation.
 fn not_linked(path: PathBuf) -> Result<PathBuf, VerbError> {
     match path.symlink_metadata() {
-        Ok(meta) if meta.is_symlink() => Err(VerbError::new(1, "the transcript is a symbolic link")
+        Ok(meta) if meta.is_symlink() => Err(VerbError::new(FAILED, "the transcript is a symbolic link")
             .about(path.display())
             .hint("name the file that it leads to with `--transcript PATH` if that is the conversation")),
         _ => Ok(path),
@@ -94,7 +94,7 @@ impl HandoffSource {
                 Some(_) => "Claude writes it shortly after the first prompt: try again then",
                 None => "use `--transcript` to name another one",
             };
-            read.map_err(|e| VerbError::new(1, e.to_string()).hint(hint))?;
+            read.map_err(|e| VerbError::new(FAILED, e.to_string()).hint(hint))?;
             source.moved_to = at.dir.as_deref().and_then(|dir| at.moved_from(dir));
             (source.conversation, source.dir) = (at.conversation, at.dir);
         }
@@ -142,14 +142,14 @@ impl HandoffSource {
 
 pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8, VerbError> {
     let kind = HandoffKind::from_word(&options.kind).ok_or_else(|| {
-        VerbError::new(2, "unknown type").about(&options.kind).hint("use auto, manual, signal or crash")
+        VerbError::new(USAGE, "unknown type").about(&options.kind).hint("use auto, manual, signal or crash")
     })?;
     let summary = options.summary_file.as_deref().map(summary).transpose()?;
     // Settling shows which handoff the conversation was continued from.
     super::settle(&place.paths, &place.store, None);
     let source = HandoffSource::find(place, options.transcript.as_deref())?;
     let conversation = source.conversation.clone().ok_or_else(|| {
-        VerbError::new(1, "hopty cannot tell which conversation this is")
+        VerbError::new(FAILED, "hopty cannot tell which conversation this is")
             .hint("name its transcript with `--transcript PATH`")
     })?;
     let here = std::env::current_dir().unwrap_or_default();
@@ -208,23 +208,24 @@ fn transcript_of(record: &Path) -> Option<PathBuf> {
 
 /// Reads a summary from a file or from standard input.
 fn summary(from: &Path) -> Result<String, VerbError> {
-    let mut bytes = Vec::new();
+    // One byte more than allowed, to find a summary that is too long.
     let read = if from == Path::new("-") {
-        std::io::stdin().take(SUMMARY_CAP + 1).read_to_end(&mut bytes)
+        safe_file::first_bytes(std::io::stdin(), SUMMARY_CAP + 1)
     } else {
-        std::fs::File::open(from).and_then(|file| file.take(SUMMARY_CAP + 1).read_to_end(&mut bytes))
+        std::fs::File::open(from).and_then(|file| safe_file::first_bytes(file, SUMMARY_CAP + 1))
     };
-    read.map_err(|e| {
-        let failed = VerbError::new(1, format!("hopty cannot read the summary: {e}")).about(from.display());
+    let bytes = read.map_err(|e| {
+        let failed =
+            VerbError::new(FAILED, format!("hopty cannot read the summary: {e}")).about(from.display());
         failed.hint("use `--summary-file FILE`, or `-` for standard input")
     })?;
     if bytes.len() as u64 > SUMMARY_CAP {
-        return Err(VerbError::new(2, format!("the summary is longer than {SUMMARY_CAP} bytes"))
+        return Err(VerbError::new(USAGE, format!("the summary is longer than {SUMMARY_CAP} bytes"))
             .about(from.display())
             .hint("keep the summary short; put long text into files and name them"));
     }
     String::from_utf8(bytes).map_err(|_| {
-        VerbError::new(2, "the summary is not UTF-8")
+        VerbError::new(USAGE, "the summary is not UTF-8")
             .about(from.display())
             .hint("convert it to UTF-8, or leave it out")
     })
@@ -239,7 +240,7 @@ pub(super) fn new_id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, 
         }
     };
     let conversation: ConversationId = conversation.ok_or_else(|| {
-        VerbError::new(1, "hopty cannot tell which conversation this is")
+        VerbError::new(FAILED, "hopty cannot tell which conversation this is")
             .hint("run this in a session or in its directory")
     })?;
     let id = HandoffId::new(Clock::wall(), &conversation);

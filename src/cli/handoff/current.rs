@@ -10,6 +10,7 @@ use super::handoff_output::answer;
 use super::handoff_place::HandoffPlace;
 use crate::cli::control::Rule;
 use crate::cli::error::{VerbError, say, visible};
+use crate::cli::exit_codes::{FAILED, INTERNAL};
 use crate::cli::target_conversation::{ConversationTarget, find_target};
 use crate::core::claude::line_context::project_dir_name;
 use crate::core::claude::transcript_facts::{TranscriptFacts, TranscriptSpeaker};
@@ -35,7 +36,7 @@ fn current(place: &HandoffPlace, which: Option<&str>) -> Result<CurrentSession, 
         transcript: path.display().to_string(),
     };
     id.zip(path).map(named).ok_or_else(|| {
-        VerbError::new(1, "its conversation has no transcript yet")
+        VerbError::new(FAILED, "its conversation has no transcript yet")
             .hint("Claude writes it with the first prompt")
     })
 }
@@ -67,7 +68,7 @@ pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<
     if options.clear {
         return match std::fs::remove_file(&file) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(VerbError::new(125, e.to_string()).about(file.display()))
+                Err(VerbError::new(INTERNAL, e.to_string()).about(file.display()))
             }
             _ => Ok(0),
         };
@@ -76,7 +77,7 @@ pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<
     let line = found.render();
     if options.write {
         atomic::write(&file, line.as_bytes())
-            .map_err(|e| VerbError::new(125, e.to_string()).hint("nothing was changed"))?;
+            .map_err(|e| VerbError::new(INTERNAL, e.to_string()).hint("nothing was changed"))?;
     }
     let shown = match (options.id, options.transcript) {
         (true, _) => found.conversation.to_string(),
@@ -94,7 +95,7 @@ pub(super) fn recent(place: &HandoffPlace, options: &RecentOptions) -> Result<u8
     };
     let mut facts = TranscriptFacts::new();
     whole_transcript::lines(&path, |line| facts.feed(line))
-        .map_err(|e| VerbError::new(1, e.to_string()).hint("use `--transcript` to name another one"))?;
+        .map_err(|e| VerbError::new(FAILED, e.to_string()).hint("use `--transcript` to name another one"))?;
     let all: Vec<(&str, String)> = facts
         .exchanges
         .iter()

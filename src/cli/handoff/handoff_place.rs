@@ -7,6 +7,7 @@ use super::handoff_store_error::{not_there, store_failed};
 use super::settle;
 use crate::cli::control::{dir_of, outer_session, paths};
 use crate::cli::error::{VerbError, note, note_all, visible};
+use crate::cli::exit_codes::USAGE;
 use crate::cli::read_config;
 use crate::core::config::Config;
 use crate::core::handoff::brief::Budget;
@@ -61,12 +62,12 @@ impl HandoffPlace {
         let known = self.store.list(which.at.channel.as_ref()).map_err(store_failed)?;
         pick(word, known.iter().map(|(_, entry)| &entry.id)).map_err(|why| match why {
             NotPicked::BadId(bad) => {
-                VerbError::new(2, bad.to_string()).hint("an id looks like HO-20261120-142950-c74cc080")
+                VerbError::new(USAGE, bad.to_string()).hint("an id looks like HO-20261120-142950-c74cc080")
             }
             NotPicked::Unknown(_) => not_there(why.to_string()),
             NotPicked::Several(ref ids) => {
                 let names: Vec<&str> = ids.iter().map(HandoffId::as_str).collect();
-                VerbError::new(2, why.to_string())
+                VerbError::new(USAGE, why.to_string())
                     .about(word)
                     .hint(format!("which one? {}", names.join(", ")))
             }

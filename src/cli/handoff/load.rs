@@ -7,6 +7,7 @@ use super::handoff_output::{answer, object};
 use super::handoff_place::HandoffPlace;
 use super::handoff_store_error::store_failed;
 use crate::cli::error::{VerbError, note, visible};
+use crate::cli::exit_codes::{INTERNAL, REFUSED, USAGE};
 use crate::core::config::GitPolicy;
 use crate::core::handoff::drift::ADVICE;
 use crate::core::handoff::manifest::NotClaimed;
@@ -24,7 +25,7 @@ pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Ve
     super::settle(&place.paths, &place.store, None);
     let holder = options.pid.unwrap_or_else(|| holder(place));
     let started = process::start_ticks(holder).ok_or_else(|| {
-        VerbError::new(2, "no such process")
+        VerbError::new(USAGE, "no such process")
             .about(holder)
             .hint("`--pid` takes the process that holds the claim")
     })?;
@@ -49,7 +50,7 @@ pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Ve
     if !said.is_empty() && place.config.handoff.git == GitPolicy::Hold {
         let _ = place.store.release(&id, &conversation);
         let hint = "restore the work tree, or set HOPTY_HANDOFF_GIT=tell to load it anyway";
-        return Err(VerbError::new(4, said.join(" ")).about(&id).hint(hint));
+        return Err(VerbError::new(REFUSED, said.join(" ")).about(&id).hint(hint));
     }
     if !said.is_empty() {
         said.iter()
@@ -79,7 +80,7 @@ fn new_conversation() -> Result<ConversationId, VerbError> {
     uuid::Uuid::new_v4()
         .to_string()
         .parse()
-        .map_err(|e: crate::core::ids::BadId| VerbError::new(125, e.to_string()))
+        .map_err(|e: crate::core::ids::BadId| VerbError::new(INTERNAL, e.to_string()))
 }
 
 /// Discards a handoff, unless it is being loaded.

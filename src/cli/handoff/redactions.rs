@@ -12,6 +12,7 @@ use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::ids::HandoffId;
 use crate::core::redact::redact;
 use crate::core::text::safe_text::safe_line;
+use crate::sys::safe_file;
 
 /// The most places that are listed.
 const LISTED: usize = 1000;
@@ -70,8 +71,7 @@ fn each_line(mut from: impl Read, file: &'static str, all: &mut Vec<HiddenPlace>
 
 /// Searches a text in which a secret may span lines.
 fn whole(from: impl Read, file: &'static str, all: &mut Vec<HiddenPlace>) {
-    let mut bytes = Vec::new();
-    if from.take(LOOKED_AT as u64).read_to_end(&mut bytes).is_ok() {
+    if let Ok(bytes) = safe_file::first_bytes(from, LOOKED_AT as u64) {
         look(&String::from_utf8_lossy(&bytes), file, 0, all);
     }
 }

@@ -35,8 +35,8 @@ pub(in crate::cli) fn settle(paths: &Paths, store: &Store, channel: Option<&Chan
 }
 
 fn hosts_of(paths: &Paths) -> Vec<u32> {
-    let all = session::list(paths).into_iter().filter(|(_, alive)| *alive);
-    all.filter_map(|(name, _)| u32::try_from(session::host_of(&paths.session(&name))?).ok()).collect()
+    let host = |name| u32::try_from(session::host_of(&paths.session(&name))?).ok();
+    session::live_names(paths).into_iter().filter_map(host).collect()
 }
 
 /// Whether the conversation of a claim has an answer that is younger than the claim. A claim that a host took

@@ -86,6 +86,7 @@ mod tests {
             cause,
             sentence: "It\nwas so.".to_owned(),
             because: Vec::new(),
+            held: false,
         };
         let about = SessionLogContext {
             pid: 7,

@@ -14,8 +14,6 @@ use super::{FORMAT, PackageError, PackageLimits, PackageName, VERSION};
 pub enum PackageKind {
     /// Conversations that go to another machine.
     Conversations,
-    /// Conversations that were put away.
-    Archive,
     /// Everything that hopty keeps.
     Backup,
 }
@@ -24,7 +22,6 @@ impl fmt::Display for PackageKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             PackageKind::Conversations => "conversations",
-            PackageKind::Archive => "an archive",
             PackageKind::Backup => "a backup",
         })
     }

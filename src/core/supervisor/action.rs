@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::handover_question::AskAnswer;
 use super::limit_and_error_wait::ResumeAfter;
 use super::phase::{EndCause, StartKind};
-pub use super::reply::{Reply, SendResult};
+pub use super::reply::{Refusal, Reply, SendResult};
 use crate::core::config::DurationMs;
 use crate::core::context_level::Level;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -383,6 +383,9 @@ pub struct Decision {
     /// The cause, when a session ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<EndCause>,
+    /// Changed settings hold this hand-over, which is recorded as cancelled.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// One complete sentence.
     pub sentence: String,
     /// The journal lines that it is based on.
@@ -390,13 +393,8 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Whether a hand-over or a run waits until a person agrees to changed settings. Such a hand-over is
-    /// recorded as cancelled and differs only in its words.
+    /// Whether a hand-over or a run waits until a person agrees to changed settings.
     pub fn is_held(&self) -> bool {
-        match self.kind {
-            DecisionKind::RunHeld => true,
-            DecisionKind::RestartCancelled => self.sentence.contains(SETTINGS_CHANGED),
-            _ => false,
-        }
+        self.held || self.kind == DecisionKind::RunHeld
     }
 }

@@ -179,7 +179,7 @@ impl Supervisor {
         self.close(step, cause, code, text, None);
         // The session's conversation is the last one that has begun.
         let never_began = self.is_unwritten() && !self.conversation.spoken;
-        if let Some(left) = self.chain.left().filter(|_| never_began) {
+        if let Some(left) = self.chain.before_handover().filter(|_| never_began) {
             (self.conversation.id, self.conversation.spoken) = (Some(left.clone()), true);
         }
     }
@@ -195,7 +195,7 @@ impl Supervisor {
         let interrupted = self.session.interrupted_after(self.phase_began.seq);
         self.session.take_run_back(step);
         self.run = RunState::default();
-        self.budget.take_back();
+        self.restart_limit.take_back();
         self.enter(
             step,
             Phase::Cooling { until: step.now, plan, code: self.session.last_code, held: changed.to_vec() },

@@ -67,7 +67,7 @@ impl Supervisor {
             self.policy.agent == ProgramKind::Claude && self.policy.config.restart.mode == RestartMode::Auto;
         match &self.phase {
             Phase::Running => {
-                auto && !self.budget.is_used_up(now, &self.policy.config.restart)
+                auto && !self.restart_limit.is_used_up(now, &self.policy.config.restart)
                     && self.handoffs.pause(now, self.level()).is_none()
                     && !self.conversation.progress.is_missing()
                     && !self.conversation.usage.began_at(Level::Handoff, &self.policy)

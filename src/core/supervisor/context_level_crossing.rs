@@ -71,7 +71,9 @@ impl Supervisor {
         let runs = self.phase == Phase::Running;
         if runs
             && (self.conversation.is_snoozed(&self.policy) || self.handoffs.pause(step.now, level).is_some())
-            || runs && self.policy.rules > 0 && self.budget.refuses_level(step, &self.policy.config.restart)
+            || runs
+                && self.policy.rules > 0
+                && self.restart_limit.refuses_level(step, &self.policy.config.restart)
         {
             self.conversation.usage.rearm_at_stop = true;
             return;

@@ -34,7 +34,8 @@ pub(super) struct ConversationChain {
     /// The last conversation that a person returned to.
     back_in: Option<ConversationId>,
     /// The conversation before the last hand-over.
-    left: Option<ConversationId>,
+    #[serde(rename = "left")]
+    before_handover: Option<ConversationId>,
 }
 
 impl ConversationChain {
@@ -47,7 +48,7 @@ impl ConversationChain {
         if self.before.len() >= CHAIN_CAP {
             self.before.remove(0);
         }
-        self.left = Some(past.conversation.clone());
+        self.before_handover = Some(past.conversation.clone());
         self.before.push(past);
     }
 
@@ -67,7 +68,7 @@ impl ConversationChain {
         let past = self.to.take()?;
         self.newer = newer;
         self.back_in = Some(past.conversation.clone());
-        self.left = None;
+        self.before_handover = None;
         Some(past)
     }
 
@@ -97,8 +98,8 @@ impl ConversationChain {
     }
 
     /// The conversation before the last hand-over.
-    pub(super) fn left(&self) -> Option<&ConversationId> {
-        self.left.as_ref()
+    pub(super) fn before_handover(&self) -> Option<&ConversationId> {
+        self.before_handover.as_ref()
     }
 }
 
@@ -128,14 +129,14 @@ mod tests {
         let (mut chain, mut out) = (ConversationChain::default(), Vec::new());
         let mut step = EventStep::new(Stamp(0), 1, 1, &mut out);
         (0..u32::try_from(CHAIN_CAP).unwrap() + 2).for_each(|n| chain.leave(past(n)));
-        assert_eq!(chain.left(), Some(&conversation(101)));
+        assert_eq!(chain.before_handover(), Some(&conversation(101)));
         let mut steps = 0;
         while chain.before().is_some() {
             chain.go_back();
             assert!(chain.resume(Some(conversation(500))).is_some() && chain.has_returned(&mut step));
             steps += 1;
         }
-        assert_eq!((steps, chain.left()), (CHAIN_CAP, None));
+        assert_eq!((steps, chain.before_handover()), (CHAIN_CAP, None));
         assert!(chain.is_back_in(Some(&conversation(2))), "{chain:?}");
         assert!(chain.resume(None).is_none() && !chain.has_returned(&mut step), "no further back");
         assert!(chain.renames(&conversation(7)) && chain.is_back_in(Some(&conversation(7))));
@@ -147,7 +148,11 @@ mod tests {
         chain.restore(None);
         assert_eq!(chain, ConversationChain::default());
         chain.restore(Some(conversation(1)));
-        assert_eq!((chain.before(), chain.left()), (Some(&conversation(1)), None), "nothing was left here");
+        assert_eq!(
+            (chain.before(), chain.before_handover()),
+            (Some(&conversation(1)), None),
+            "nothing was left here"
+        );
         chain.go_back();
         assert_eq!(chain.resume(Some(conversation(2))), Some(past(1)));
         assert!(chain.has_returned(&mut EventStep::new(Stamp(0), 1, 1, &mut out)));

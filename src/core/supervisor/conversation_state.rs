@@ -14,9 +14,6 @@ use crate::core::config::{AskDefault, RestartMode};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
-/// Since this version of the rules an empty conversation gets no handoff.
-const SKIPS_SINCE: u32 = 5;
-
 /// The state of a conversation, replaced as a whole when another one begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -25,7 +22,7 @@ pub(super) struct ConversationState {
     /// A prompt was submitted in it, so it can be resumed.
     pub(super) spoken: bool,
     /// It began empty: hopty started it, or a person who resumed nothing, or SessionStart says so. Always
-    /// false under rules before [`SKIPS_SINCE`].
+    /// false under the rules of the previous release.
     pub(super) began_empty: bool,
     #[serde(flatten)]
     pub(super) usage: LevelWatch,
@@ -93,7 +90,7 @@ impl ConversationState {
 
     /// Notes that it began empty.
     pub(super) fn begin_empty(&mut self, policy: &Policy) {
-        self.began_empty |= policy.rules >= SKIPS_SINCE;
+        self.began_empty |= !policy.is_previous_release();
     }
 
     pub(super) fn is(&self, id: &ConversationId) -> bool {

@@ -147,6 +147,21 @@ pub struct HookFacts {
     pub error: Option<String>,
 }
 
+/// How to restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestartOrder {
+    /// Do not wait for a turn's end.
+    #[serde(rename = "now")]
+    pub at_once: bool,
+    /// Save and continue from a handoff.
+    pub handoff: bool,
+}
+
+impl RestartOrder {
+    /// At the end of the turn, with a handoff.
+    pub const USUAL: RestartOrder = RestartOrder { at_once: false, handoff: true };
+}
+
 /// Who sent a request over the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -283,10 +298,8 @@ pub enum Event {
         /// The request to answer.
         id: u64,
         by: Asker,
-        /// Do not wait for a turn's end.
-        now: bool,
-        /// Save and continue from a handoff.
-        handoff: bool,
+        #[serde(flatten)]
+        order: RestartOrder,
     },
     /// `hopty back`, requested by a person.
     Back {

@@ -40,7 +40,7 @@ impl Supervisor {
     ) {
         self.run.set_status(step.now, status, waiting_for);
         self.file_names(step, named);
-        if !self.run.hooks.seen
+        if !self.run.hooks.any_call
             && let Some(id) = named
             && !self.conversation.is(id)
             && self.run.pid.is_some()
@@ -109,7 +109,7 @@ impl Supervisor {
         };
         match brief_of {
             Some(handoff) => {
-                self.run.delivery.give_brief(id, self.policy.rules);
+                self.run.delivery.give_brief(id, &self.policy);
                 step.answer(id, HookAnswer::Brief { handoff });
             }
             None => {

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, HookAnswer, Want};
 use super::event::{HookEvent, HookFacts, PromptOf};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep, StopStep};
-use super::policy::{ASKED_SINCE, KEEPS_UNREAD_ANSWERS_SINCE, REMEMBERS_SINCE};
 use super::safe_point::WAITS_SINCE;
 use super::step::EventStep;
 use super::{Supervisor, Turn};
@@ -67,7 +66,7 @@ impl Supervisor {
             step.answer(id, HookAnswer::Nothing);
             return;
         }
-        if self.policy.rules >= ASKED_SINCE && hook.conversation == self.conversation.id {
+        if !self.policy.is_previous_release() && hook.conversation == self.conversation.id {
             self.run.hooks.note_question(hook);
         }
         if hook.agent || hook.event == HookEvent::SubagentStop {
@@ -79,7 +78,7 @@ impl Supervisor {
             step.answer(id, HookAnswer::Nothing);
             return;
         }
-        self.run.hooks.seen = true;
+        self.run.hooks.any_call = true;
         if let Some((_, UnreadAnswer::Note { alone })) = &mut self.run.hooks.unread {
             *alone = false;
         }
@@ -93,7 +92,7 @@ impl Supervisor {
             HookEvent::Stop => self.turn_over(step, id, hook),
             HookEvent::StopFailure => {
                 self.run.set_turn(step.now, Turn::Idle);
-                if self.policy.rules >= REMEMBERS_SINCE {
+                if !self.policy.is_previous_release() {
                     self.run.turn.error = Some(hook.error.clone().unwrap_or_else(|| "unknown".to_owned()));
                 }
                 step.answer(id, HookAnswer::Nothing);
@@ -125,7 +124,7 @@ impl Supervisor {
         }
         let before = self.run.turn.state;
         self.run.set_turn(step.now, Turn::Busy);
-        self.session.prompted |= self.policy.rules >= REMEMBERS_SINCE;
+        self.session.prompted |= !self.policy.is_previous_release();
         self.conversation.spoken = true;
         // This prompt contains what was typed before.
         self.run.typed = None;
@@ -135,7 +134,7 @@ impl Supervisor {
         }
         let brief = match &self.phase {
             Phase::Delivering(delivery) => {
-                delivery.brief(id, hook.prompt, &mut self.run.delivery, self.policy.rules)
+                delivery.brief(id, hook.prompt, &mut self.run.delivery, &self.policy)
             }
             _ => None,
         };
@@ -178,9 +177,7 @@ impl Supervisor {
                 self.back_to_waiting(step);
                 false
             }
-            Phase::Saving { .. }
-                if self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE && self.run.hooks.held.is_none() =>
-            {
+            Phase::Saving { .. } if !self.policy.is_previous_release() && self.run.hooks.held.is_none() => {
                 step.act(Action::HoldHook { id });
                 self.run.hooks.held =
                     Some(HeldHook { id, stop: false, since: step.now, ready: true, cut: Cut::Free });
@@ -323,7 +320,7 @@ impl Supervisor {
         if self.run.hooks.held.as_ref().is_some_and(|held| held.id == id) {
             self.run.hooks.held = None;
         }
-        let keeps_answers = self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE;
+        let keeps_answers = !self.policy.is_previous_release();
         let held = |point: &SafePoint, save: &SaveStep| match point {
             SafePoint::Prompt { hook, .. } => *hook == id && (*save == SaveStep::Settings || keeps_answers),
             point => point.hook() == Some(id),
@@ -342,7 +339,7 @@ impl Supervisor {
 
     /// Call `id` gets an answer that must be given again if Claude does not read it.
     pub(super) fn awaits_reading(&mut self, id: u64, what: UnreadAnswer) {
-        if self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE {
+        if !self.policy.is_previous_release() {
             self.run.hooks.unread = Some((id, what));
         }
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Turn;
 use super::action::{Action, DecisionKind, Typing};
 use super::event::PromptOf;
-use super::policy::{ASKED_SINCE, Policy};
+use super::policy::Policy;
 use super::run_state::{RunState, ScreenState};
 use super::step::EventStep;
 use crate::core::claude::api_error::api_error_words;
@@ -30,8 +30,6 @@ const PRESENT_MS: u64 = 60_000;
 const RETRIES: u32 = 5;
 /// The most attempts: with the longest pause between them, two days of an outage.
 const RETRIES_MOST: u32 = 100;
-/// Since this version of the rules hopty goes on trying after [`RETRIES`].
-const OUTAGES_SINCE: u32 = 7;
 /// The longest pause after an error, in ms.
 const LONGEST_PAUSE_MS: u64 = 1_800_000;
 /// Errors further apart than this are unrelated, in ms.
@@ -43,12 +41,9 @@ const DIALOG: &str = "limit";
 /// How long the dialog must be on the screen before hopty presses its key, in ms: Claude ignores keys in its
 /// first second (measured on 2.1.329).
 const DIALOG_SETTLE_MS: u64 = 1500;
-/// Since this version of the rules hopty leaves the dialog to a person who is present.
-const PRESENT_SINCE: u32 = 3;
-/// Since this version of the rules the limit's dialog gets further keys while it stays: how many at most, and
-/// how long after the previous one, in ms.
-const AGAIN_SINCE: u32 = 5;
+/// The limit's dialog gets further keys while it stays: how many at most.
 const ANSWERS_MAX: u8 = 4;
+/// How long after the previous key, in ms.
 const ANSWER_AGAIN_MS: u64 = 5000;
 
 /// Which limit was reached, in Claude's words.
@@ -63,7 +58,7 @@ pub enum LimitKind {
 
 /// The most attempts to continue after errors in a row.
 pub(super) fn retries_most(policy: &Policy) -> u32 {
-    if policy.rules >= OUTAGES_SINCE { RETRIES_MOST } else { RETRIES }
+    if policy.is_previous_release() { RETRIES } else { RETRIES_MOST }
 }
 
 impl LimitKind {
@@ -183,7 +178,7 @@ impl LimitWait {
     fn next_answer(&self, policy: &Policy) -> Option<Stamp> {
         match self.answered {
             false => Some(Stamp(0)),
-            true if policy.rules >= AGAIN_SINCE && self.answers < ANSWERS_MAX => {
+            true if !policy.is_previous_release() && self.answers < ANSWERS_MAX => {
                 Some(self.answered_at.after(ANSWER_AGAIN_MS))
             }
             true => None,
@@ -267,7 +262,8 @@ pub(super) struct LimitHistory {
     /// When a person last pressed a key.
     keyed: Option<Stamp>,
     /// The limit that people were last told about, by kind and reset.
-    told: Option<(LimitKind, u64)>,
+    #[serde(rename = "told")]
+    last_notice: Option<(LimitKind, u64)>,
 }
 
 impl LimitHistory {
@@ -309,7 +305,7 @@ impl LimitHistory {
             kind.words()
         );
         step.decide(DecisionKind::LimitReached, text.clone());
-        if self.told.replace((kind, resets)) != Some((kind, resets)) {
+        if self.last_notice.replace((kind, resets)) != Some((kind, resets)) {
             step.notice(DecisionKind::LimitReached, text);
             step.act(Action::KeepHandoffs { until: resets });
         }
@@ -465,7 +461,7 @@ impl LimitHistory {
         policy: &Policy,
     ) {
         let asks = run.turn.state == Turn::Busy || run.may_be_asking();
-        let may = !(asks && policy.rules >= ASKED_SINCE)
+        let may = (!asks || policy.is_previous_release())
             && policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG)
             && wait.limit().is_some()
             && wait.next_answer(policy).is_some_and(|at| step.now >= at);
@@ -483,7 +479,7 @@ impl LimitHistory {
     /// Until when the limit's dialog is left to a person; `Some(None)`: forever, because they have typed
     /// since the limit was reached.
     fn dialog_is_left_until(&self, wait: &LimitWait, policy: &Policy) -> Option<Option<Stamp>> {
-        let keyed = self.keyed.filter(|_| policy.rules >= PRESENT_SINCE)?;
+        let keyed = self.keyed.filter(|_| !policy.is_previous_release())?;
         let until = keyed.after(policy.config.restart.wait_for_person.ms());
         Some(Some(until).filter(|_| keyed <= wait.since))
     }
@@ -525,7 +521,6 @@ pub(super) fn resume_failed(step: &mut EventStep<'_>, why: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::RULES;
     use super::super::screen_facts::ScreenFacts;
     use super::super::tests::{claude, word};
     use super::*;
@@ -603,7 +598,7 @@ mod tests {
         run.screen.look(
             Stamp(0),
             &ScreenFacts { dialog: Some(DIALOG.to_owned()), ..ScreenFacts::default() },
-            RULES,
+            &policy,
         );
         history.keyed = Some(Stamp(0));
         let left = policy.config.restart.wait_for_person.ms();

@@ -14,7 +14,7 @@
 //! | `exit_table` | why a child ended: one table |
 //! | `session_facts`, `run_state`, `conversation_state` | the state of the session, of a run, of a conversation |
 //! | `context_level_watch`, `handover_question`, `fruitless_handovers` | parts of the conversation: context usage and levels, the question of mode `ask`, hand-overs without progress |
-//! | `conversation_chain`, `restart_budget`, `crash_guard`, `permission_mode`, `person`, `key_hold_decision` | parts of the session: earlier conversations, restarts, deaths, the permission mode, people present, where keys go |
+//! | `conversation_chain`, `restart_limit`, `crash_count`, `permission_mode`, `person`, `key_hold_decision` | parts of the session: earlier conversations, restarts, deaths, the permission mode, people present, where keys go |
 //! | `child_run` | one life of the child: spawn, start, keys, Ctrl+C, passed signals |
 //! | `hook_decision`, `followed_conversation` | what a hook call means, and which conversation it is about |
 //! | `context_level_crossing`, `compaction` | what follows when a level is crossed; Claude's own compaction |
@@ -34,7 +34,7 @@ mod context_level_crossing;
 mod context_level_watch;
 mod conversation_chain;
 mod conversation_state;
-mod crash_guard;
+mod crash_count;
 pub mod event;
 pub mod exit_table;
 mod followed_conversation;
@@ -55,7 +55,7 @@ mod prompt_delivery;
 pub(super) mod recorded_state;
 mod reply;
 pub mod reported_state;
-mod restart_budget;
+mod restart_limit;
 mod restart_request;
 pub mod restart_signal;
 mod run_state;

@@ -148,7 +148,7 @@ impl Supervisor {
         if self.conversation.usage.began_at(level, &self.policy) {
             return off(&format!("this conversation started at level {} or above", level.word()));
         }
-        if let Some(reason) = self.budget.refusal(now, &self.policy.config.restart) {
+        if let Some(reason) = self.restart_limit.refusal(now, &self.policy.config.restart) {
             return off(&reason);
         }
         if self.conversation.settings_held && self.conversation.usage.fired >= level {

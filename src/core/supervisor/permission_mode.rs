@@ -20,9 +20,11 @@ pub(super) struct PermissionModes {
     /// The mode before the first prompt and the first Shift+Tab: that of the person's arguments and settings.
     first: Option<PermissionMode>,
     /// The widest mode that the person has chosen.
-    given: Option<PermissionMode>,
+    #[serde(rename = "given")]
+    from_person: Option<PermissionMode>,
     /// The last mode on the screen.
-    shown: Option<PermissionMode>,
+    #[serde(rename = "shown")]
+    on_screen: Option<PermissionMode>,
     /// A mode other than the first was shown, or chosen.
     changed: bool,
     /// When a person pressed Shift+Tab.
@@ -35,15 +37,15 @@ impl PermissionModes {
     }
 
     fn show(&mut self, now: Stamp, mode: PermissionMode, spoken: bool) {
-        if self.was_pressed(now) && self.shown != Some(mode) {
-            self.given = Some(mode);
+        if self.was_pressed(now) && self.on_screen != Some(mode) {
+            self.from_person = Some(mode);
             self.changed = true;
         } else if self.key.is_none() && !spoken {
             self.first.get_or_insert(mode);
-            self.given.get_or_insert(mode);
+            self.from_person.get_or_insert(mode);
         }
         self.changed |= self.first.is_some_and(|first| first != mode);
-        self.shown = Some(mode);
+        self.on_screen = Some(mode);
     }
 
     /// A person pressed the key that changes the mode. A script's keys do not count.
@@ -67,8 +69,8 @@ impl PermissionModes {
 
     /// The mode of the next run; `None` if the person's own arguments and settings determine it.
     pub(super) fn next(&self) -> Option<PermissionMode> {
-        let given = self.given.filter(|_| self.changed)?;
-        let mode = self.shown.map_or(given, |shown| shown.min(given));
+        let given = self.from_person.filter(|_| self.changed)?;
+        let mode = self.on_screen.map_or(given, |shown| shown.min(given));
         let own = self.first == Some(mode) && !mode.may_be_passed();
         (!own).then_some(mode)
     }

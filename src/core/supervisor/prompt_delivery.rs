@@ -11,11 +11,10 @@ use super::paste_and_enter::{
     DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
 };
 use super::phase::{Phase, RunPlan, StartKind};
-use super::policy::{AWAITS_PROMPT_SINCE, BRIEF_CALL_SINCE, KEEPS_UNREAD_ANSWERS_SINCE, STOPPED_WAITS_SINCE};
 use super::run_state::{DeliveryState, RunState};
 use super::screen_facts::PromptBox;
 use super::step::EventStep;
-use super::{Supervisor, Turn};
+use super::{Policy, Supervisor, Turn};
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::config::Delivery;
 use crate::core::ids::HandoffId;
@@ -136,7 +135,7 @@ impl PromptDelivery {
     /// The prompt to paste: the person's own, or one that names the handoff.
     fn text(&mut self, step: &mut EventStep<'_>, run: &mut RunState) -> Typing {
         let handoff = self.handoff.clone();
-        if self.plan.carries.is_some() && !run.hooks.seen {
+        if self.plan.carries.is_some() && !run.hooks.any_call {
             // Only a prompt that names the handoff brings it into the context; the person's prompt follows.
             self.plan.carries = None;
             step.act(Action::ReturnPrompt { submit: true });
@@ -154,14 +153,14 @@ impl PromptDelivery {
         id: u64,
         prompt: Option<PromptOf>,
         run: &mut DeliveryState,
-        rules: u32,
+        policy: &Policy,
     ) -> Option<HookAnswer> {
-        let is_due = (self.plan.carries.is_some() || rules >= BRIEF_CALL_SINCE)
+        let is_due = (self.plan.carries.is_some() || !policy.is_previous_release())
             && prompt == Some(PromptOf::Ours)
             && !run.brief_answered
             && !run.brief_sent;
         is_due.then(|| {
-            run.give_brief(id, rules);
+            run.give_brief(id, policy);
             HookAnswer::Brief { handoff: self.handoff.clone() }
         })
     }
@@ -228,7 +227,7 @@ impl Supervisor {
         if delivery.end_obstacle(step.now, last, config) {
             self.keys.hold(step);
         }
-        let waits = own_prompt_until(delivery, &self.run, self.policy.rules);
+        let waits = own_prompt_until(delivery, &self.run, &self.policy);
         if waits.is_none_or(|until| step.now >= until) {
             delivery.type_key(step, &facts, &mut self.run);
         }
@@ -237,7 +236,7 @@ impl Supervisor {
     /// When a delivery stops waiting for the person's own prompt to begin the work.
     pub(super) fn own_prompt_deadline(&self) -> Option<Stamp> {
         let Phase::Delivering(delivery) = &self.phase else { return None };
-        own_prompt_until(delivery, &self.run, self.policy.rules)
+        own_prompt_until(delivery, &self.run, &self.policy)
     }
 
     pub(super) fn tick_deliver(&mut self, step: &mut EventStep<'_>) {
@@ -257,7 +256,7 @@ impl Supervisor {
         let last = self.phase_began.at.after(DIALOG_MS);
         let ready = self.policy.config.delivery.ready_timeout.ms().max(1);
         let Phase::Delivering(delivery) = &mut self.phase else { return };
-        if self.policy.rules < STOPPED_WAITS_SINCE || delivery.obstacle.is_some() {
+        if self.policy.is_previous_release() || delivery.obstacle.is_some() {
             return;
         }
         let submission = &mut delivery.submission;
@@ -273,7 +272,7 @@ impl Supervisor {
             step.act(Action::ReturnPrompt { submit: !interrupted });
         }
         let text = format!("The delivery of handoff {handoff} failed: {what}. The handoff stays active.");
-        let text = naming_left(text, self.chain.left(), self.policy.rules);
+        let text = naming_left(text, self.chain.before_handover(), self.policy.rules);
         step.tell(DecisionKind::DeliveryFailed, text).handoff(handoff);
         self.enter(step, Phase::Running);
         Some(plan.draft)
@@ -305,7 +304,7 @@ impl Supervisor {
         let text = format!(
             "The prompt for {handoff} was submitted, but Claude never received the handoff, which stays active."
         );
-        let text = naming_left(text, self.chain.left(), self.policy.rules);
+        let text = naming_left(text, self.chain.before_handover(), self.policy.rules);
         step.tell(DecisionKind::DeliveryFailed, text).handoff(handoff);
     }
 
@@ -314,10 +313,7 @@ impl Supervisor {
         let first =
             matches!(&self.phase, Phase::Delivering(delivery) if delivery.plan.start == StartKind::First);
         let state = &self.run.delivery;
-        first
-            && self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE
-            && state.brief_answered
-            && state.offered.is_none()
+        first && !self.policy.is_previous_release() && state.brief_answered && state.offered.is_none()
     }
 
     /// The prompt was submitted: by hopty, or later by the person. A hook reports it, or the transcript has
@@ -334,9 +330,9 @@ impl Supervisor {
         self.conversation.spoken = true;
         let carries = delivery.as_ref().and_then(|delivery| delivery.plan.carries);
         // Without hooks, a prompt that hopty types names the handoff.
-        let names_none = self.policy.rules >= BRIEF_CALL_SINCE && carries == Some(CarryMethod::Argument);
-        if (self.run.hooks.seen || names_none) && !self.run.delivery.brief_answered {
-            if carries.is_some() && self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE {
+        let names_none = !self.policy.is_previous_release() && carries == Some(CarryMethod::Argument);
+        if (self.run.hooks.any_call || names_none) && !self.run.delivery.brief_answered {
+            if carries.is_some() && !self.policy.is_previous_release() {
                 // Claude works on it: the next hand-over must not pass it on again.
                 step.act(Action::DropPrompt);
             }
@@ -356,7 +352,7 @@ impl Supervisor {
                 .handoff(handoff.clone())
                 .conversation(conversation.clone());
             self.handoffs.consuming = Some((handoff, conversation));
-            self.crash_guard.delivery_deaths = 0;
+            self.crash_count.delivery_deaths = 0;
         }
         if let Some(delivery) = delivery {
             self.enter(step, Phase::Running);
@@ -367,10 +363,10 @@ impl Supervisor {
 
 /// `hopty --handoff "PROMPT"`: Claude was started with a prompt, and an empty box only shows that it has not
 /// begun it. Returns until when to type nothing.
-fn own_prompt_until(delivery: &PromptDelivery, run: &RunState, rules: u32) -> Option<Stamp> {
+fn own_prompt_until(delivery: &PromptDelivery, run: &RunState, policy: &Policy) -> Option<Stamp> {
     let begins = delivery.plan.start == StartKind::First && delivery.submission.is_ready();
     let until = || run.prompt_due().unwrap_or_default().min(run.started.after(OWN_PROMPT_MS));
-    (begins && run.queue.argument && rules >= AWAITS_PROMPT_SINCE).then(until)
+    (begins && run.queue.argument && !policy.is_previous_release()).then(until)
 }
 
 #[cfg(test)]

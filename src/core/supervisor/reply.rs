@@ -30,15 +30,29 @@ pub enum SendResult {
     Unknown,
 }
 
+/// Why a request was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// A complete sentence.
+    pub reason: String,
+    /// A draft in the prompt box is in the way, which the host can show. Always false under the rules of the
+    /// previous release.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_draft: bool,
+}
+
+impl<T: Into<String>> From<T> for Refusal {
+    fn from(reason: T) -> Self {
+        Refusal { reason: reason.into(), for_draft: false }
+    }
+}
+
 /// The reply to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Reply {
     Accepted,
-    Refused {
-        /// Why, as a complete sentence.
-        reason: String,
-    },
+    Refused(Refusal),
     /// A prompt was sent.
     Sent {
         result: SendResult,

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::handover_step::HandoverStep;
 use super::limit_and_error_wait::{LimitWait, ResumeAfter, UsageLimitWait};
 use super::phase::Phase;
-use super::policy::AWAITS_PROMPT_SINCE;
 use super::{Policy, ProgramKind, Supervisor, Turn};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::config::Levels;
@@ -112,7 +111,7 @@ impl Supervisor {
 
     /// How often the child was replaced.
     pub fn restarts(&self) -> u32 {
-        self.budget.total()
+        self.restart_limit.total()
     }
 
     /// The working directory of the next run if it is not the session's first: from a requested or stopped
@@ -247,7 +246,7 @@ impl Supervisor {
     pub fn state(&self) -> KnownState {
         let state = self.state_by_sources();
         match state.state {
-            SessionState::Idle | SessionState::Unknown if self.policy.rules >= AWAITS_PROMPT_SINCE => {
+            SessionState::Idle | SessionState::Unknown if !self.policy.is_previous_release() => {
                 let before = self.run.state_before_prompt(self.ticked);
                 before.map_or(state, |state| KnownState { state, from: StateSource::None, waiting_for: None })
             }

@@ -3,17 +3,23 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy, SETTINGS_CHANGED};
-use super::event::Asker;
+use super::event::{Asker, RestartOrder};
 use super::phase::{Phase, RestartRequest, RunPlan, StopFor};
-use super::policy::LATE_SIGNALS_SINCE;
 use super::reported_state::SessionState;
 use super::step::EventStep;
 use super::{ProgramKind, Supervisor};
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 use crate::core::time::Stamp;
 
-/// Since this version of the rules a hand-over that changed settings stop is called held.
-const HELD_SINCE: u32 = 5;
+/// How a restart that waits or is being saved is given up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dropped {
+    /// The clients get no notice.
+    Quietly,
+    Openly,
+    /// Changed settings hold it.
+    Held,
+}
 
 /// A signal file, with the host's findings about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +31,13 @@ pub(super) struct SignalReport {
     pub sessions: u32,
     pub dir_ok: bool,
     pub dir: Option<NamedDir>,
+}
+
+/// Why a signal is ignored.
+struct SignalRefusal {
+    reason: String,
+    /// It counts once Claude runs again.
+    counts_later: bool,
 }
 
 /// The decision that a signal leads to.
@@ -46,9 +59,9 @@ impl Supervisor {
     pub(super) fn signal(&mut self, step: &mut EventStep<'_>, seen: &SignalReport) {
         self.session.late_signal = None;
         let file = &seen.file;
-        if let Some((reason, is_late)) = self.refuses_signal(step.now, seen) {
+        if let Some(SignalRefusal { reason, counts_later }) = self.refuses_signal(step.now, seen) {
             let mut sentence = format!("Ignored a restart signal: {reason}.");
-            if is_late {
+            if counts_later {
                 sentence = format!(
                     "Put a restart signal off: {reason}. It counts afterwards in the same conversation."
                 );
@@ -92,8 +105,8 @@ impl Supervisor {
         self.try_safe_point(step);
     }
 
-    /// Why a signal is ignored now, and whether it counts once Claude runs again.
-    fn refuses_signal(&self, now: Stamp, seen: &SignalReport) -> Option<(String, bool)> {
+    /// Why a signal is ignored now.
+    fn refuses_signal(&self, now: Stamp, seen: &SignalReport) -> Option<SignalRefusal> {
         let SignalReport { ref file, fresh, sessions, .. } = *seen;
         let reason = match file {
             RestartSignal::Malformed { reason } => reason.clone(),
@@ -111,14 +124,16 @@ impl Supervisor {
             }
             _ => return self.refuses_signal_in_phase(now, file),
         };
-        Some((reason, false))
+        Some(SignalRefusal { reason, counts_later: false })
     }
 
-    fn refuses_signal_in_phase(&self, now: Stamp, file: &RestartSignal) -> Option<(String, bool)> {
+    fn refuses_signal_in_phase(&self, now: Stamp, file: &RestartSignal) -> Option<SignalRefusal> {
         let why = match &self.phase {
             Phase::Running | Phase::Waiting { .. } => {
-                let refusal = self.budget.refusal(now, &self.policy.config.restart);
-                return refusal.filter(|_| self.policy.rules > 0).map(|why| (why, false));
+                let refusal = self.restart_limit.refusal(now, &self.policy.config.restart);
+                return refusal
+                    .filter(|_| self.policy.rules > 0)
+                    .map(|reason| SignalRefusal { reason, counts_later: false });
             }
             Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. } => {
                 "a hand-over is under way"
@@ -128,7 +143,8 @@ impl Supervisor {
         // Without a conversation id it asked for the hand-over whose fresh Claude is already running.
         let has_come = matches!(self.phase, Phase::Delivering { .. })
             && !matches!(file, RestartSignal::Conversation { .. });
-        Some((why.to_owned(), self.policy.rules >= LATE_SIGNALS_SINCE && !has_come))
+        let counts_later = !self.policy.is_previous_release() && !has_come;
+        Some(SignalRefusal { reason: why.to_owned(), counts_later })
     }
 
     /// Claude runs again: checks a signal that arrived while it did not. A hand-over to another conversation
@@ -143,21 +159,15 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn restart(
-        &mut self,
-        step: &mut EventStep<'_>,
-        id: u64,
-        by: Asker,
-        at_once: bool,
-        handoff: bool,
-    ) {
+    pub(super) fn restart(&mut self, step: &mut EventStep<'_>, id: u64, by: Asker, order: RestartOrder) {
+        let RestartOrder { at_once, handoff } = order;
         let handoff = handoff && self.policy.agent == ProgramKind::Claude;
         if let (Phase::Cooling { plan, held, .. }, Asker::Person) = (&self.phase, by)
             && !held.is_empty()
         {
             let plan = RunPlan { handoff: plan.handoff.clone().filter(|_| handoff), ..plan.clone() };
             step.reply(id, Reply::Accepted);
-            self.budget.count(step.now, &self.policy.config.restart);
+            self.restart_limit.count(step.now, &self.policy.config.restart);
             self.spawn(step, plan);
             return;
         }
@@ -195,10 +205,11 @@ impl Supervisor {
 
     /// The answer to `hopty restart` from a descendant that would change nothing, so that it is no event: the
     /// restart is already waiting, or is refused. `None` if it would restart something.
-    pub fn restart_changes_nothing(&self, now: Stamp, at_once: bool, handoff: bool) -> Option<Reply> {
+    pub fn restart_changes_nothing(&self, now: Stamp, order: RestartOrder) -> Option<Reply> {
+        let RestartOrder { at_once, handoff } = order;
         let handoff = handoff && self.policy.agent == ProgramKind::Claude;
         if let Some(reason) = self.refuses_restart(now, handoff) {
-            return Some(Reply::Refused { reason });
+            return Some(Reply::Refused(reason.into()));
         }
         let Phase::Waiting { request } = &self.phase else { return None };
         let covers = request.explicit && request.now >= at_once && request.handoff >= handoff;
@@ -219,8 +230,8 @@ impl Supervisor {
             Some("this session does not run Claude".to_owned())
         };
         let answer = match (refused, way) {
-            (Some(reason), _) => Err(Reply::Refused { reason }),
-            (None, None) => Err(Reply::Refused { reason: "there is no earlier conversation".to_owned() }),
+            (Some(reason), _) => Err(Reply::Refused(reason.into())),
+            (None, None) => Err(Reply::Refused("there is no earlier conversation".into())),
             (None, Some(_)) if !at_once && !self.may_be_left(step.now, &request) => Err(Reply::Busy),
             (None, Some(way)) => Ok(way),
         };
@@ -246,7 +257,7 @@ impl Supervisor {
         let unable = self.policy.no_handover.clone().filter(|_| handoff);
         let reason = match &self.phase {
             Phase::Running | Phase::Waiting { .. } => {
-                return unable.or_else(|| self.budget.refusal(now, &self.policy.config.restart));
+                return unable.or_else(|| self.restart_limit.refusal(now, &self.policy.config.restart));
             }
             Phase::Saving { .. } | Phase::Delivering { .. } => "a hand-over is under way",
             Phase::Stopping { .. } => "the program is being stopped",
@@ -301,7 +312,7 @@ impl Supervisor {
     /// Cancels it without a notice, because people know.
     pub(super) fn cancel_quietly(&mut self, step: &mut EventStep<'_>, why: &str) {
         let text = self.cancelled(why);
-        let reported = text.and_then(|text| self.report_dropped(step, text, false));
+        let reported = text.and_then(|text| self.report_dropped(step, text, Dropped::Quietly));
         self.let_claude_continue(step, reported);
     }
 
@@ -322,7 +333,7 @@ impl Supervisor {
     /// Changed settings that run code stop the restart that is being saved: a person has to request it again.
     pub(super) fn hold_request(&mut self, step: &mut EventStep<'_>, changed: &str) {
         let why = format!("{SETTINGS_CHANGED} ({changed})");
-        if self.policy.rules < HELD_SINCE {
+        if self.policy.is_previous_release() {
             return self.cancel_request(step, &format!("{why}; accept them with `hopty restart`"));
         }
         let asker = match self.phase.request().map(|request| request.by) {
@@ -337,14 +348,14 @@ impl Supervisor {
             "Held the hand-over requested {asker}: {why}; accept them with `hopty restart` in another \
              terminal."
         );
-        let reported = self.report_dropped(step, text, true);
+        let reported = self.report_dropped(step, text, Dropped::Held);
         self.let_claude_continue(step, reported);
     }
 
     /// Reports that the restart that waits or is being saved is cancelled, and returns the sentence; `None`
     /// if there is none.
     pub(super) fn drop_request(&self, step: &mut EventStep<'_>, why: &str) -> Option<String> {
-        self.report_dropped(step, self.cancelled(why)?, true)
+        self.report_dropped(step, self.cancelled(why)?, Dropped::Openly)
     }
 
     /// The sentence about the restart that waits or is being saved.
@@ -357,14 +368,14 @@ impl Supervisor {
         Some(format!("Cancelled the hand-over requested by {asker}: {why}."))
     }
 
-    fn report_dropped(&self, step: &mut EventStep<'_>, text: String, is_reported: bool) -> Option<String> {
+    fn report_dropped(&self, step: &mut EventStep<'_>, text: String, how: Dropped) -> Option<String> {
         let request = self.phase.request()?;
         let (by, level) = (request.by, request.level);
-        let decision = match is_reported {
-            true => step.tell(DecisionKind::RestartCancelled, text.clone()),
-            false => step.decide(DecisionKind::RestartCancelled, text.clone()),
+        let decision = match how {
+            Dropped::Quietly => step.decide(DecisionKind::RestartCancelled, text.clone()),
+            Dropped::Openly | Dropped::Held => step.tell(DecisionKind::RestartCancelled, text.clone()),
         };
-        decision.also(request.seq).by(by).level(level);
+        decision.also(request.seq).by(by).level(level).held(how == Dropped::Held);
         if self.phase.has_taken_prompt() {
             let interrupted = self.session.interrupted_at(step.line);
             step.act(Action::ReturnPrompt { submit: !interrupted });

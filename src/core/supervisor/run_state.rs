@@ -6,7 +6,7 @@ use super::Turn;
 use super::event::{HookEvent, HookFacts, SessionsFileStatus};
 use super::hook_decision::{HeldHook, LINES_MARGIN_MS, LINES_MS, UnreadAnswer};
 use super::phase::{Phase, RestartRequest};
-use super::policy::{BRIEF_CALL_SINCE, DRAFTS_SINCE, Policy, WHOLE_TURNS_SINCE};
+use super::policy::Policy;
 use super::reported_state::{KnownState, SessionState, StateSource};
 use super::screen_facts::{PromptBox, ScreenFacts};
 use crate::core::claude::carry_over::CarryMethod;
@@ -78,14 +78,15 @@ pub(super) struct CurrentTurn {
 #[serde(default)]
 pub(super) struct HookState {
     /// A hook was called.
-    pub(super) seen: bool,
+    #[serde(rename = "seen")]
+    pub(super) any_call: bool,
     pub(super) held: Option<HeldHook>,
     /// What Claude asks a person for, until the next event.
     pub(super) asking: Option<String>,
     /// Claude asked for a permission or an answer, and no later call of the main conversation shows that a
     /// person gave it. A turn that ends with an error shows nothing: any program of this user can report one.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) asked: bool,
+    #[serde(rename = "asked", skip_serializing_if = "std::ops::Not::not")]
+    pub(super) awaits_person: bool,
     /// An old Claude was told to end its turn after a tool; its transcript will show when that has happened.
     pub(super) turn_cut: bool,
     /// The last answer that must be given again if Claude does not read it.
@@ -113,7 +114,7 @@ pub(super) struct ScreenState {
     pub(super) dialog_since: Option<Stamp>,
     /// When an empty prompt box was first seen.
     pub(super) box_since: Option<Stamp>,
-    /// Since when it shows a prompt box and no turn. `None` under rules before [`WHOLE_TURNS_SINCE`].
+    /// Since when it shows a prompt box and no turn. `None` under the rules of the previous release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rests_since: Option<Stamp>,
 }
@@ -151,9 +152,9 @@ pub(super) struct DeliveryState {
 
 impl DeliveryState {
     /// Hook call `id` is answered with the brief.
-    pub(super) fn give_brief(&mut self, id: u64, rules: u32) {
+    pub(super) fn give_brief(&mut self, id: u64, policy: &Policy) {
         (self.brief_answered, self.brief_sent) = (true, true);
-        self.brief_call = Some(id).filter(|_| rules >= BRIEF_CALL_SINCE);
+        self.brief_call = Some(id).filter(|_| !policy.is_previous_release());
     }
 
     /// Claude did not read the answer to hook call `id`. Returns whether it was the brief.
@@ -177,12 +178,12 @@ impl RunState {
     /// Whether only the transcript shows when a turn begins and ends.
     pub(super) fn turns_by_transcript(&self, now: Stamp, policy: &Policy) -> bool {
         let hooks_may_come = policy.hooks && now.since(self.started) < HOOKS_MS;
-        self.hooks.turn_cut || !(self.hooks.seen || hooks_may_come)
+        self.hooks.turn_cut || !(self.hooks.any_call || hooks_may_come)
     }
 
     /// Whether no source has reported yet when a turn of this run ends.
     pub(super) fn is_mute(&self, now: Stamp) -> bool {
-        let speaks = self.hooks.seen || self.turn.state != Turn::Unknown || self.file.status.is_some();
+        let speaks = self.hooks.any_call || self.turn.state != Turn::Unknown || self.file.status.is_some();
         !speaks && now.since(self.started) >= HOOKS_MS
     }
 
@@ -210,7 +211,7 @@ impl RunState {
     /// Claude started can draw on it.
     pub(super) fn may_be_asking(&self) -> bool {
         let of_person = |what: &str| matches!(what, "permission" | "question");
-        self.hooks.asked
+        self.hooks.awaits_person
             || self.hooks.asking.is_some()
             || self.file.waiting_for.as_deref().is_some_and(of_person)
     }
@@ -334,8 +335,8 @@ impl RunState {
 
     /// Whether what a person writes postpones this hand-over. One that a person requested does not wait for
     /// the draft, which is carried along, but for a key that was just pressed: it may have been Enter.
-    pub(super) fn writing_postpones(&self, now: Stamp, request: &RestartRequest, rules: u32) -> bool {
-        let goes_along = request.person && rules >= DRAFTS_SINCE;
+    pub(super) fn writing_postpones(&self, now: Stamp, request: &RestartRequest, policy: &Policy) -> bool {
+        let goes_along = request.person && !policy.is_previous_release();
         match self.typed.is_some_and(|at| now < at.after(TYPING_MS)) {
             true => !request.forced,
             false => !request.forced && !goes_along && self.screen.facts.prompt == PromptBox::Draft,
@@ -349,14 +350,14 @@ impl RunState {
         now: Stamp,
         request: &RestartRequest,
         waits_since: Stamp,
-        rules: u32,
+        policy: &Policy,
     ) -> bool {
         if self.stopped || self.obstacle().is_some() || self.work_waits(now, request) {
             return false;
         }
         match (self.file.status, self.turn.state) {
             // No hook has run yet, and the sessions file lags: a prompt in the arguments begins its turn.
-            (Some(SessionsFileStatus::Idle), Turn::Unknown) if rules >= WHOLE_TURNS_SINCE => {
+            (Some(SessionsFileStatus::Idle), Turn::Unknown) if !policy.is_previous_release() => {
                 self.screen.facts.busy != Some(true)
             }
             (Some(SessionsFileStatus::Idle), Turn::Idle | Turn::Unknown) => true,
@@ -365,7 +366,7 @@ impl RunState {
             (Some(SessionsFileStatus::Busy | SessionsFileStatus::Shell), Turn::Idle) => {
                 now >= request.work_until
                     && now >= self.busy_is_stale()
-                    && (rules < WHOLE_TURNS_SINCE
+                    && (policy.is_previous_release()
                         || !self.turn_may_be_missed()
                         || self.looks_idle_at(waits_since).is_some_and(|at| now >= at))
             }
@@ -376,7 +377,7 @@ impl RunState {
 
     /// Whether the sessions file reports a turn that no hook reported and background work does not explain.
     fn turn_may_be_missed(&self) -> bool {
-        self.hooks.seen && self.turn.background == 0 && self.file.status == Some(SessionsFileStatus::Busy)
+        self.hooks.any_call && self.turn.background == 0 && self.file.status == Some(SessionsFileStatus::Busy)
     }
 
     /// When to believe the screen against a sessions file that keeps reporting busy. Never while the screen
@@ -448,7 +449,7 @@ impl RunState {
 
     /// Until when a delivery waits for the SessionStart hook after the box is drawn.
     pub(super) fn hook_wait_deadline(&self, policy: &Policy) -> Option<Stamp> {
-        let may_come = policy.hooks && !self.hooks.seen;
+        let may_come = policy.hooks && !self.hooks.any_call;
         self.screen.box_since.filter(|_| may_come).map(|at| at.after(HOOK_WAIT_MS))
     }
 
@@ -468,15 +469,15 @@ impl HookState {
     /// Notes what a call of the current conversation says about a question to a person.
     pub(super) fn note_question(&mut self, hook: &HookFacts) {
         match hook.event {
-            HookEvent::PermissionRequest => self.asked = true,
-            HookEvent::PreToolUse => self.asked |= hook.asks.is_some(),
+            HookEvent::PermissionRequest => self.awaits_person = true,
+            HookEvent::PreToolUse => self.awaits_person |= hook.asks.is_some(),
             HookEvent::PostToolBatch
             | HookEvent::PostToolUse
             | HookEvent::Stop
             | HookEvent::UserPromptSubmit
                 if !hook.agent =>
             {
-                self.asked = false;
+                self.awaits_person = false;
             }
             _ => {}
         }
@@ -491,14 +492,14 @@ impl HookState {
 }
 
 impl ScreenState {
-    pub(super) fn look(&mut self, now: Stamp, facts: &ScreenFacts, rules: u32) {
+    pub(super) fn look(&mut self, now: Stamp, facts: &ScreenFacts, policy: &Policy) {
         if self.facts.dialog != facts.dialog {
             self.dialog_since = facts.dialog.as_ref().map(|_| now);
         }
         if facts.prompt == PromptBox::Empty && facts.paste {
             self.box_since.get_or_insert(now);
         }
-        let is_idle_prompt = rules >= WHOLE_TURNS_SINCE && facts.shows_idle_prompt();
+        let is_idle_prompt = !policy.is_previous_release() && facts.shows_idle_prompt();
         self.rests_since = is_idle_prompt.then(|| self.rests_since.unwrap_or(now));
         self.facts = facts.clone();
     }
@@ -506,7 +507,6 @@ impl ScreenState {
 
 #[cfg(test)]
 mod tests {
-    use super::super::RULES;
     use super::super::tests::{claude, conversation, hook};
     use super::*;
 
@@ -544,7 +544,7 @@ mod tests {
         run.screen.look(
             Stamp(7),
             &ScreenFacts { dialog: Some("trust".to_owned()), ..ScreenFacts::default() },
-            RULES,
+            &claude(),
         );
         assert_eq!(
             (run.asks(), run.screen.dialog_since),
@@ -569,12 +569,12 @@ mod tests {
     fn an_empty_box_is_waited_in_for_a_hook_that_may_come() {
         let mut run = RunState::default();
         let facts = ScreenFacts { prompt: PromptBox::Empty, paste: true, ..ScreenFacts::default() };
-        run.screen.look(Stamp(5), &facts, RULES);
-        run.screen.look(Stamp(9), &facts, RULES);
+        run.screen.look(Stamp(5), &facts, &claude());
+        run.screen.look(Stamp(9), &facts, &claude());
         assert!(run.box_is_empty());
         assert_eq!(run.hook_wait_deadline(&claude()), Some(Stamp(5).after(HOOK_WAIT_MS)));
         assert!(run.turns_by_transcript(Stamp(HOOKS_MS), &claude()), "it calls none");
-        run.hooks.seen = true;
+        run.hooks.any_call = true;
         assert_eq!(run.hook_wait_deadline(&claude()), None);
         run.stopped = true;
         assert!(!run.box_is_empty());

@@ -23,7 +23,6 @@ use super::event::{HookFacts, PromptOf, SessionsFileStatus};
 use super::hook_decision::{HeldHook, LINES_MS, UnreadAnswer};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
 use super::policy::ProgramKind;
-use super::policy::{REMEMBERS_SINCE, RESUMED_SINCE, WHOLE_TURNS_SINCE};
 use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::claude::carry_over::CarryMethod;
@@ -70,7 +69,7 @@ impl Supervisor {
         if request.forced {
             self.begin_saving(step, request, SafePoint::Now);
         } else if self.policy.agent == ProgramKind::Plain
-            || self.run.is_idle(step.now, &request, self.phase_began.at, self.policy.rules)
+            || self.run.is_idle(step.now, &request, self.phase_began.at, &self.policy)
         {
             if self.waits_for_prompt(step.now, &request) {
                 // A queued prompt begins a turn by itself.
@@ -89,7 +88,7 @@ impl Supervisor {
     fn try_turn_end(&mut self, step: &mut EventStep<'_>, request: RestartRequest, held: &HeldHook) {
         // Running background work and a person's draft are worth waiting for, but not while a hook is held.
         if self.run.work_waits(step.now, &request)
-            || self.run.writing_postpones(step.now, &request, self.policy.rules)
+            || self.run.writing_postpones(step.now, &request, &self.policy)
         {
             self.let_go(step);
         } else if self.waits_for_prompt(step.now, &request) && !self.run.next_is_queued() {
@@ -129,7 +128,7 @@ impl Supervisor {
     fn draft_waits(&mut self, now: Stamp) -> bool {
         let until = now.after(self.policy.config.restart.draft_wait.ms());
         match &mut self.phase {
-            Phase::Waiting { request } if self.run.writing_postpones(now, request, self.policy.rules) => {
+            Phase::Waiting { request } if self.run.writing_postpones(now, request, &self.policy) => {
                 now < *request.draft_until.get_or_insert(until)
             }
             _ => false,
@@ -169,8 +168,10 @@ impl Supervisor {
     /// Whether the hand-over at the end of a turn waits for the next prompt. Only hooks can stop a prompt.
     pub(super) fn waits_for_prompt(&self, now: Stamp, request: &RestartRequest) -> bool {
         let by_level = request.is_by_level() && !request.person && !request.forced;
-        let can =
-            self.policy.rules >= WAITS_SINCE && self.policy.notes && self.run.hooks.seen && request.handoff;
+        let can = self.policy.rules >= WAITS_SINCE
+            && self.policy.notes
+            && self.run.hooks.any_call
+            && request.handoff;
         by_level
             && can
             && (self.is_only_resumed()
@@ -180,12 +181,12 @@ impl Supervisor {
     /// Whether a person resumed this conversation and nobody has submitted a prompt since: they want to see
     /// it.
     pub(super) fn is_only_resumed(&self) -> bool {
-        self.policy.rules >= RESUMED_SINCE
+        !self.policy.is_previous_release()
             && self.session.runs == 1
             && !self.session.prompted
             && !self.conversation.began_empty
             && !self.run.queue.argument
-            && (self.run.hooks.seen || self.run.turn.state != Turn::Idle)
+            && (self.run.hooks.any_call || self.run.turn.state != Turn::Idle)
     }
 
     /// Handles the end of a turn with a person present.
@@ -228,7 +229,7 @@ impl Supervisor {
         if self.policy.rules >= WAITS_SINCE
             && fewer
             && self.run.turn.state == Turn::Idle
-            && (matches!(self.phase, Phase::Waiting { .. }) || self.policy.rules >= WHOLE_TURNS_SINCE)
+            && (matches!(self.phase, Phase::Waiting { .. }) || !self.policy.is_previous_release())
         {
             self.run.set_turn(now, Turn::Busy);
             self.phase.prompt_runs_here(Some(PromptOf::Person));
@@ -244,7 +245,7 @@ impl Supervisor {
         let works = self.run.turn.state == Turn::Busy
             || self.run.file.status == Some(SessionsFileStatus::Busy)
                 && now >= self.run.file.since.after(WORKS_MS);
-        let refused = self.budget.is_used_up(now, &self.policy.config.restart);
+        let refused = self.restart_limit.is_used_up(now, &self.policy.config.restart);
         hook.carries.filter(|_| waits && !works && !self.in_limit_wait() && !refused)
     }
 
@@ -259,7 +260,7 @@ impl Supervisor {
         let Phase::Waiting { request } = self.phase.clone() else { return };
         self.let_go(step);
         self.run.set_turn(step.now, Turn::Busy);
-        self.session.prompted |= self.policy.rules >= REMEMBERS_SINCE;
+        self.session.prompted |= !self.policy.is_previous_release();
         self.conversation.spoken = true;
         self.run.typed = None;
         self.conversation.progress.prompted(hook.prompt);

@@ -6,7 +6,6 @@ use super::action::{Action, DecisionKind, HookAnswer, RestartBy, Want};
 use super::event::SessionsFileStatus;
 use super::hook_decision::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest, RunPlan, SafePoint, SaveStep, StartKind, StopFor, StopStep};
-use super::policy::{KEEPS_UNREAD_ANSWERS_SINCE, PAUSES_SINCE, REMEMBERS_SINCE};
 use super::step::EventStep;
 use super::{ProgramKind, Supervisor};
 use crate::core::claude::carry_over::CarryMethod;
@@ -253,7 +252,7 @@ impl Supervisor {
         self.conversation.usage.rearm_later(&self.phase);
         let by_level = self.phase.request().is_some_and(|request| request.by == RestartBy::Level);
         let known = self.handoffs.failed.as_ref().is_some_and(|failed| failed.why == why);
-        if self.policy.rules >= PAUSES_SINCE {
+        if !self.policy.is_previous_release() {
             let until = step.now.after(self.policy.config.restart.snooze.ms());
             let level = self.level();
             self.handoffs.failed = Some(FailedSave { why: why.to_owned(), level, until });
@@ -291,8 +290,8 @@ impl Supervisor {
             first_prompt: fresh
                 && handoff.is_none()
                 && !self.session.prompted
-                && !(self.conversation.spoken && self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE)
-                && self.policy.rules >= REMEMBERS_SINCE,
+                && !self.conversation.spoken
+                && !self.policy.is_previous_release(),
             handoff,
             dir,
             draft: fresh,
@@ -303,7 +302,7 @@ impl Supervisor {
     /// The handoff is on disk (or not needed): waits for Claude to become idle, then ends it.
     fn stop_for_restart(&mut self, step: &mut EventStep<'_>, handoff: Option<HandoffId>) {
         let Phase::Saving { request, point, .. } = self.phase.clone() else { return };
-        let refusal = self.budget.refusal(step.now, &self.policy.config.restart);
+        let refusal = self.restart_limit.refusal(step.now, &self.policy.config.restart);
         if let Some(why) = refusal.as_ref().filter(|_| self.policy.rules > 0) {
             self.cancel_request(step, why);
             return;

@@ -13,22 +13,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Reply, SendResult, Typing};
+use super::action::{Refusal, Reply, SendResult, Typing};
 use super::key_hold_decision::KeyHold;
 use super::limit_and_error_wait::{ResumeAfter, resume_failed};
 use super::paste_and_enter::{
     DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
 };
 use super::phase::Phase;
-use super::policy::{ASKED_SINCE, Policy};
+use super::policy::Policy;
 use super::reported_state::SessionState;
 use super::screen_facts::{PromptBox, ScreenFacts};
 use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
-
-/// The refusal to type after a person's draft.
-pub const DRAFT: &str = "there is a draft in the prompt box";
 
 /// How long a submission may take, in ms.
 const LIMIT_MS: u64 = 30_000;
@@ -39,8 +36,6 @@ pub(super) const OBSTACLE_SETTLE_MS: u64 = 300;
 pub(super) const TYPING_MS: u64 = 600;
 /// How long a hand-over waits for a prompt being typed, in ms.
 const HAND_OVER_MS: u64 = 5000;
-/// Since this version of the rules the transcript reports a turn that a hook missed.
-const MISSED_SINCE: u32 = 4;
 /// The request number of hopty's own prompt; no request uses it.
 const OWN: u64 = 0;
 
@@ -144,7 +139,7 @@ impl Supervisor {
     /// Whether Claude may be asking for a permission or an answer while hopty types by itself: the box on the
     /// screen may hide the question.
     pub(super) fn asks_against_own(&self) -> bool {
-        self.policy.rules >= ASKED_SINCE
+        !self.policy.is_previous_release()
             && (self.sends_own() || matches!(self.phase, Phase::Delivering { .. }))
             && self.run.may_be_asking()
     }
@@ -189,7 +184,7 @@ impl Supervisor {
                     && self.run.box_is_empty()
                     && self.box_has_settled(step.now) =>
             {
-                if self.policy.rules >= ASKED_SINCE && self.run.may_be_asking() {
+                if !self.policy.is_previous_release() && self.run.may_be_asking() {
                     self.conversation.limit_wait = None;
                     return resume_failed(step, "Claude may still be asking you for a permission");
                 }
@@ -218,9 +213,9 @@ impl Supervisor {
                 if let Some(sending) = &mut self.sending {
                     sending.submission.step = SubmissionStep::Ready { hindered: since };
                 }
-                if let (Some(reason), Some(since)) = (hindrance, since) {
+                if let (Some(refusal), Some(since)) = (hindrance, since) {
                     if step.now >= since.after(OBSTACLE_SETTLE_MS) {
-                        self.refuse_submit(step, reason);
+                        self.refuse_submit(step, refusal);
                     }
                     return;
                 }
@@ -249,19 +244,22 @@ impl Supervisor {
     }
 
     /// What prevents typing now.
-    fn hindrance(&self) -> Option<String> {
+    fn hindrance(&self) -> Option<Refusal> {
         let for_itself = |sending: &Sending| sending.command || sending.own.is_some();
         let wait = self.conversation.limit_wait.as_ref();
         let wait = wait.filter(|_| !self.sending.as_ref().is_some_and(for_itself));
         if let Some(reason) = wait.and_then(|wait| wait.hinders(self.ticked)) {
-            return Some(reason);
+            return Some(reason.into());
         }
         if self.run.stopped {
-            return Some("the program is suspended".to_owned());
+            return Some("the program is suspended".into());
         }
         match (self.run.obstacle(), self.run.screen.facts.prompt) {
-            (Some(name), _) => Some(format!("Claude shows a dialog ({name})")),
-            (None, PromptBox::Draft) => Some(DRAFT.to_owned()),
+            (Some(name), _) => Some(format!("Claude shows a dialog ({name})").into()),
+            (None, PromptBox::Draft) => Some(Refusal {
+                for_draft: !self.policy.is_previous_release(),
+                ..Refusal::from("there is a draft in the prompt box")
+            }),
             _ => None,
         }
     }
@@ -289,7 +287,7 @@ impl Supervisor {
     /// The transcript has the prompt, and no hook has reported it.
     pub(super) fn submit_read(&mut self, step: &mut EventStep<'_>, queued: bool) {
         if !queued && self.sending.is_some() && self.misses_turn() {
-            if !self.run.hooks.seen && self.policy.hooks {
+            if !self.run.hooks.any_call && self.policy.hooks {
                 self.session.miss_hooks(step);
             }
             if self.phase.has_run() {
@@ -306,8 +304,8 @@ impl Supervisor {
     /// the whole turn may fit between two reads of the sessions file. Requests that wait for the end of a
     /// turn wait for a change, so the turn must be reported even if it is over by now.
     fn misses_turn(&self) -> bool {
-        !self.run.hooks.seen
-            || self.policy.rules >= MISSED_SINCE && self.state_by_sources().state == SessionState::Idle
+        !self.run.hooks.any_call
+            || !self.policy.is_previous_release() && self.state_by_sources().state == SessionState::Idle
     }
 
     fn settle_submit(&mut self, step: &mut EventStep<'_>, result: SendResult) {
@@ -324,14 +322,15 @@ impl Supervisor {
         }
     }
 
-    fn refuse_submit(&mut self, step: &mut EventStep<'_>, reason: String) {
+    fn refuse_submit(&mut self, step: &mut EventStep<'_>, refusal: impl Into<Refusal>) {
+        let refusal = refusal.into();
         let Some(sending) = self.sending.take() else { return };
         self.give_keys_back(step, &sending);
         if sending.own.is_some() {
             self.conversation.limit_wait = None;
-            resume_failed(step, &reason);
+            resume_failed(step, &refusal.reason);
         }
-        step.refuse(sending.id, reason);
+        step.refuse(sending.id, refusal);
     }
 
     /// Keys are held from the paste on, so that they do not mix with it; a hand-over that has begun keeps
@@ -359,7 +358,7 @@ impl Supervisor {
         if entered {
             self.settle_submit(step, SendResult::Unknown);
         } else {
-            self.refuse_submit(step, "Ctrl+C was pressed in the session".to_owned());
+            self.refuse_submit(step, "Ctrl+C was pressed in the session");
         }
     }
 
@@ -381,7 +380,7 @@ impl Supervisor {
                 Phase::Running | Phase::Waiting { .. } => "Claude drew no empty prompt box in time",
                 _ => "a hand-over took too long",
             };
-            self.refuse_submit(step, reason.to_owned());
+            self.refuse_submit(step, reason);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One step of the supervisor: its time, the event's journal line, and the actions so far. Decisions are
 //! recorded here, each as a complete sentence with the journal lines that it is based on.
 
-use super::action::{Action, Decision, DecisionKind, HookAnswer, Reply, RestartBy, Typing};
+use super::action::{Action, Decision, DecisionKind, HookAnswer, Refusal, Reply, RestartBy, Typing};
 use super::phase::EndCause;
 use crate::core::context_level::Level;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -38,6 +38,7 @@ impl<'a> EventStep<'a> {
             handoff: None,
             conversation: None,
             cause: None,
+            held: false,
             // Reasons and error messages come from outside.
             sentence: redact(&sentence.into()),
             because: vec![self.line],
@@ -72,8 +73,8 @@ impl<'a> EventStep<'a> {
     }
 
     /// Refuses a request of the socket.
-    pub(super) fn refuse(&mut self, id: u64, reason: impl Into<String>) {
-        self.reply(id, Reply::Refused { reason: reason.into() });
+    pub(super) fn refuse(&mut self, id: u64, refusal: impl Into<Refusal>) {
+        self.reply(id, Reply::Refused(refusal.into()));
     }
 
     pub(super) fn type_in(&mut self, typing: Typing) {
@@ -112,6 +113,10 @@ impl NewDecision<'_> {
 
     pub(super) fn cause(self, cause: EndCause) -> Self {
         self.complete(|decision| decision.cause = Some(cause))
+    }
+
+    pub(super) fn held(self, held: bool) -> Self {
+        self.complete(|decision| decision.held = held)
     }
 
     /// Adds a journal line to its reasons.

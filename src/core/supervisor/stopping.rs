@@ -6,9 +6,9 @@ use super::conversation_chain::naming_left;
 use super::event::SessionsFileStatus;
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, INTERRUPT_WINDOW_MS, killed_by, meaning};
 use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor, StopStep};
-use super::policy::{ProgramKind, SHUTDOWN_SINCE, UNWRITTEN_SINCE};
+use super::policy::ProgramKind;
 use super::prompt_delivery::PromptDelivery;
-use super::restart_budget::RestartBudget;
+use super::restart_limit::RestartLimit;
 use super::run_state::RunState;
 use super::step::EventStep;
 use crate::core::process_change::{ProcessEnd, Signal};
@@ -21,9 +21,8 @@ const QUICK_DEATH_MS: u64 = 60_000;
 const IGNORED_MS: u64 = 12_000;
 /// The last sentence of a session whose host was told to end.
 const SHUTDOWN: &str = "The host was told to end (SIGTERM), as at a logout or a shutdown.";
-/// The number of SIGCONT on this platform.
-pub(super) const CONT: Signal =
-    Signal(if cfg!(any(target_os = "macos", target_os = "freebsd")) { 19 } else { 18 });
+/// SIGCONT.
+pub(super) const CONT: Signal = Signal(18);
 
 /// The remaining processes of a run were ended.
 pub(super) fn reaped(step: &mut EventStep<'_>, run: u32, processes: u32) {
@@ -110,7 +109,7 @@ impl Supervisor {
                 self.kill(step, why, "it did not end after SIGTERM");
             }
             Phase::Cooling { until, plan, held, .. } if held.is_empty() && step.now >= until => {
-                self.budget.count(step.now, &self.policy.config.restart);
+                self.restart_limit.count(step.now, &self.policy.config.restart);
                 self.spawn(step, plan);
             }
             _ => {}
@@ -164,14 +163,14 @@ impl Supervisor {
         self.drop_request(step, "the program ended first");
         let run = std::mem::take(&mut self.run);
         if step.now.since(run.started) >= QUICK_DEATH_MS {
-            self.crash_guard.quick_deaths = 0;
+            self.crash_count.quick_deaths = 0;
         }
         let finished = "The program finished by itself.";
         match found {
             ExitMeaning::NextRun => {
                 if let Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } = self.phase.clone() {
-                    self.budget.count(step.now, &self.policy.config.restart);
-                    self.crash_guard.in_a_row = 0;
+                    self.restart_limit.count(step.now, &self.policy.config.restart);
+                    self.crash_count.in_a_row = 0;
                     self.spawn(step, plan);
                 }
             }
@@ -181,7 +180,7 @@ impl Supervisor {
             }
             ExitMeaning::Finished => self.close(step, EndCause::Finished, end.code(), finished, interrupt),
             ExitMeaning::Stopped if matches!(&self.phase, Phase::Stopping { why: StopFor::Limit, .. }) => {
-                let text = RestartBudget::last_sentence(&self.policy.config.restart);
+                let text = RestartLimit::last_sentence(&self.policy.config.restart);
                 self.close(step, EndCause::RestartLimit, end.code(), text, interrupt);
             }
             ExitMeaning::Stopped => {
@@ -220,12 +219,12 @@ impl Supervisor {
             return;
         }
         let quick = step.now.since(run.started) < QUICK_DEATH_MS;
-        self.crash_guard.count(quick, delivery.is_some());
+        self.crash_count.count(quick, delivery.is_some());
         let c = &self.policy.config;
-        if let Some(text) = self.crash_guard.gives_up(&c.recovery) {
+        if let Some(text) = self.crash_count.gives_up(&c.recovery) {
             self.close(step, EndCause::CrashLoop, code, text, interrupt);
-        } else if self.budget.is_used_up(step.now, &c.restart) {
-            let text = RestartBudget::last_sentence(&c.restart);
+        } else if self.restart_limit.is_used_up(step.now, &c.restart) {
+            let text = RestartLimit::last_sentence(&c.restart);
             self.close(step, EndCause::RestartLimit, code, text, interrupt);
         } else {
             self.cool(step, end, delivery);
@@ -233,7 +232,7 @@ impl Supervisor {
     }
 
     fn cool(&mut self, step: &mut EventStep<'_>, end: ProcessEnd, delivery: Option<PromptDelivery>) {
-        let pause = self.crash_guard.pause_ms();
+        let pause = self.crash_count.pause_ms();
         let mut text = format!("The program ended {}; hopty restarts it in {} s.", end.words(), pause / 1000);
         let is_unwritten = self.is_unwritten();
         // Claude took the prompt and did not write it down, so it has not begun to work on it.
@@ -254,7 +253,7 @@ impl Supervisor {
                 RunPlan { conversation: self.session.next.clone(), handoff: None, carries: None, ..plan }
             }
             // Claude has refused to resume it. If it was given a handoff, the next one is.
-            None if is_unwritten && self.crash_guard.in_a_row > 1 => RunPlan {
+            None if is_unwritten && self.crash_count.in_a_row > 1 => RunPlan {
                 handoff: self.handoffs.given_to(self.conversation.id.as_ref()).cloned(),
                 ..RunPlan::begin_again(self.session.next.clone())
             },
@@ -268,12 +267,12 @@ impl Supervisor {
 
     /// Whether the host was told to end, and the session's last sentence says so.
     fn names_shutdown(&self, why: &StopFor) -> bool {
-        matches!(why, StopFor::Shutdown) && self.policy.rules >= SHUTDOWN_SINCE
+        matches!(why, StopFor::Shutdown) && !self.policy.is_previous_release()
     }
 
     /// Whether Claude wrote nothing of the conversation to a transcript.
     pub(super) fn is_unwritten(&self) -> bool {
-        self.policy.rules >= UNWRITTEN_SINCE && self.conversation.is_unwritten()
+        !self.policy.is_previous_release() && self.conversation.is_unwritten()
     }
 
     pub(super) fn close(
@@ -308,7 +307,7 @@ impl Supervisor {
                 own
             }
             Phase::Stopping { why: StopFor::Limit, .. } => own,
-            _ => self.chain.left().filter(|_| !self.conversation.spoken),
+            _ => self.chain.before_handover().filter(|_| !self.conversation.spoken),
         };
         naming_left(sentence, left, self.policy.rules)
     }

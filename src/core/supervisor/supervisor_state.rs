@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, DecisionKind, Reply, SignalTarget};
 use super::conversation_chain::ConversationChain;
 use super::conversation_state::ConversationState;
-use super::crash_guard::CrashGuard;
+use super::crash_count::CrashCount;
 use super::event::{AttachKind, Event};
 use super::key_hold_decision::KeyHold;
 use super::limit_and_error_wait::LimitHistory;
 use super::permission_mode::PermissionModes;
 use super::person::{People, dialog_answered};
 use super::phase::{Phase, StopFor, StopStep};
-use super::policy::{Policy, REMEMBERS_SINCE};
+use super::policy::Policy;
 use super::prompt_delivery::PromptDelivery;
 use super::reported_state::{SessionState, StateEntry};
-use super::restart_budget::RestartBudget;
+use super::restart_limit::RestartLimit;
 use super::restart_request::SignalReport;
 use super::run_state::RunState;
 use super::safe_point::HOLD_MARGIN_MS;
@@ -78,9 +78,11 @@ pub struct Supervisor {
     #[serde(default)]
     pub(super) session: SessionFacts,
     #[serde(default)]
-    pub(super) budget: RestartBudget,
+    #[serde(rename = "budget")]
+    pub(super) restart_limit: RestartLimit,
     #[serde(default)]
-    pub(super) crash_guard: CrashGuard,
+    #[serde(rename = "crash_guard")]
+    pub(super) crash_count: CrashCount,
     #[serde(default)]
     pub(super) handoffs: Handoffs,
     #[serde(default)]
@@ -112,8 +114,8 @@ impl Supervisor {
             run: RunState::default(),
             conversation: ConversationState::default(),
             session: SessionFacts::default(),
-            budget: RestartBudget::default(),
-            crash_guard: CrashGuard::default(),
+            restart_limit: RestartLimit::default(),
+            crash_count: CrashCount::default(),
             handoffs: Handoffs::default(),
             modes: PermissionModes::default(),
             entered: StateEntry::default(),
@@ -172,17 +174,17 @@ impl Supervisor {
             Event::Usage { conversation, tokens, window, bytes } => {
                 self.usage(step, conversation, Fill { tokens: *tokens, window: *window, bytes: *bytes });
             }
-            Event::TurnBegan { conversation } if self.runs(conversation) && !self.run.hooks.seen => {
+            Event::TurnBegan { conversation } if self.runs(conversation) && !self.run.hooks.any_call => {
                 if self.policy.hooks {
                     self.session.miss_hooks(step);
                 }
                 self.run.set_turn(step.now, Turn::Busy);
-                self.session.prompted |= self.policy.rules >= REMEMBERS_SINCE;
+                self.session.prompted |= !self.policy.is_previous_release();
                 self.conversation.spoken = true;
             }
             Event::TurnBegan { .. } => {}
             Event::TurnEnded { conversation } => {
-                if self.runs(conversation) && (!self.run.hooks.seen || self.run.hooks.turn_cut) {
+                if self.runs(conversation) && (!self.run.hooks.any_call || self.run.hooks.turn_cut) {
                     self.run.hooks.turn_cut = false;
                     self.run.set_turn(step.now, Turn::Idle);
                     self.rearm(step);
@@ -195,7 +197,7 @@ impl Supervisor {
             Event::Screen { facts } => {
                 self.modes.look(step.now, facts, self.has_spoken());
                 if self.phase.has_run() {
-                    self.run.screen.look(step.now, facts, self.policy.rules);
+                    self.run.screen.look(step.now, facts, &self.policy);
                 }
             }
             Event::Status { status, conversation, waiting_for } => {
@@ -206,9 +208,7 @@ impl Supervisor {
                 let (fresh, sessions, dir_ok, dir) = (*fresh, *sessions, *dir_ok, *dir);
                 self.signal(step, &SignalReport { line, file, fresh, sessions, dir_ok, dir });
             }
-            Event::Restart { id, by, now: at_once, handoff } => {
-                self.restart(step, *id, *by, *at_once, *handoff)
-            }
+            Event::Restart { id, by, order } => self.restart(step, *id, *by, *order),
             Event::Back { id, now: at_once } => self.back(step, *id, *at_once),
             Event::Task { completed } => self.task(step, *completed),
             Event::Ask { answer } => self.ask_answered(step, *answer),

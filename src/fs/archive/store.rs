@@ -69,7 +69,8 @@ impl ArchiveStore {
         }
     }
 
-    /// The same store with another compression level.
+    /// The same store with another compression level, for `benches/archive.rs`.
+    #[doc(hidden)]
     #[must_use]
     pub fn at_level(mut self, level: ArchiveLevel) -> Self {
         self.level = level;

@@ -364,7 +364,6 @@ fn hostile_archives_are_refused_and_write_nothing() {
     assert!(ArchivedConversation::open(&dir.path().join("link.zst"), &ArchiveLimits::default()).is_err());
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn scripts_of_hooks_are_neither_archived_nor_restored() {
     let (dir, home) = home();

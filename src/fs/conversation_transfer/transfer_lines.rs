@@ -141,8 +141,8 @@ fn copy_without_acting_parts(
 /// Copies the file beside a sub-agent's transcript without the parts that Claude acts on when it resumes
 /// it.
 fn copy_agent_without_acting_parts(from: &mut impl Read, to: &mut dyn Write) -> io::Result<LeftOutOfLines> {
-    let (mut file, mut left_out) = (Vec::new(), LeftOutOfLines::default());
-    from.take(AGENT_BYTES).read_to_end(&mut file)?;
+    let mut left_out = LeftOutOfLines::default();
+    let file = safe_file::first_bytes(from, AGENT_BYTES)?;
     match agent_without_acting_parts(&file, &mut left_out) {
         Some(new) => to.write_all(new.as_bytes())?,
         None => to.write_all(&file)?,

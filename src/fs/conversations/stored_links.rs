@@ -62,8 +62,8 @@ pub fn handover_links(paths: &Paths, journals: bool) -> HandoverLinks {
         }
     }
     if !unknown.is_empty() {
-        for (name, _) in session::list(paths) {
-            add_journal(&paths.session(&name).join(session::JOURNAL), &mut links);
+        for listed in session::list(paths) {
+            add_journal(&paths.session(&listed.name).join(session::JOURNAL), &mut links);
         }
     }
     links

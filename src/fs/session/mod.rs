@@ -17,7 +17,9 @@ pub use session_json::{
     damaged, is_damaged, is_of_another_boot, last_screen, other_session_with, resumable, status,
     waits_for_restore, was_killed, working_dir,
 };
-pub use session_list::{Removal, list, readable, recordings, remove, sweep};
+pub use session_list::{
+    ListedSession, Removal, ended_names, list, live_names, readable, recordings, remove, sweep,
+};
 pub use session_rename::{current, edit_ended, forget_former_names, former_names, new_name_of, rename_ended};
 
 /// The names of the files in a session's directory: the lock that its host holds, what `hopty status` says,

@@ -1,8 +1,8 @@
 //! The lock that gives a session its name, and the host that holds it.
 
-use std::fs::{DirBuilder, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::{HOST_NAMES, LOCK};
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 use crate::sys::fault_injection;
-use crate::sys::private_dir::DirError;
+use crate::sys::private_dir::{self, DirError};
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileOwner, FileRule, WriteMode};
 
@@ -151,7 +151,7 @@ fn try_claim(dir: &Path) -> io::Result<Option<File>> {
         let mut lock = match lock_file(dir) {
             // The directory was removed, as below, but a moment earlier.
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+                private_dir::create_all(dir)?;
                 continue;
             }
             other => other?,

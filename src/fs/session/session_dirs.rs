@@ -1,8 +1,8 @@
 //! hopty's own directories: created for this user alone, and checked before they are used.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::LOG;
@@ -75,10 +75,10 @@ pub(super) fn make(dir: &Path) -> io::Result<()> {
         .collect();
     if missing.is_empty() {
         // It must be a directory, or a link to one.
-        return DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        return private_dir::create_all(dir);
     }
     for dir in missing.into_iter().rev() {
-        match DirBuilder::new().mode(0o700).create(dir) {
+        match private_dir::create(dir) {
             Ok(()) => std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700))?,
             // Another process may be creating it, too.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::STATUS;
-use super::session_list::list;
+use super::session_list::{ended_names, live_names};
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::{ExitKind, SessionStatus};
 use crate::core::supervisor::ProgramKind;
@@ -64,8 +64,7 @@ pub fn other_session_with(
         let status = status(&paths.session(name)).ok().flatten();
         status.and_then(|status| status.conversation).as_ref() == Some(conversation)
     };
-    let others = list(paths).into_iter().filter(|(name, alive)| *alive && name != own);
-    others.map(|(name, _)| name).find(runs)
+    live_names(paths).into_iter().filter(|name| name != own).find(runs)
 }
 
 /// Whether `session.json` exists and cannot be parsed. A file that cannot be read does not count as
@@ -80,8 +79,7 @@ pub fn is_damaged(dir: &Path) -> bool {
 
 /// The ended sessions whose `session.json` is damaged.
 pub fn damaged(paths: &Paths) -> Vec<SessionName> {
-    let ended = list(paths).into_iter().filter(|(_, alive)| !*alive).map(|(name, _)| name);
-    ended.filter(|name| is_damaged(&paths.session(name))).collect()
+    ended_names(paths).into_iter().filter(|name| is_damaged(&paths.session(name))).collect()
 }
 
 /// The last screen of a session that ended without an attached client, as the JSON object that a host would

@@ -14,16 +14,15 @@ use crate::sys::safe_file::FileLinks;
 /// Removes the leftovers of sessions that ended more than `days` ago.
 pub fn sweep(paths: &Paths, days: u32) {
     let limit = Duration::from_secs(u64::from(days) * 86_400);
-    for (name, alive) in list(paths) {
+    for name in ended_names(paths) {
         let dir = paths.session(&name);
         let age = [STATUS, LOCK]
             .iter()
             .find_map(|file| std::fs::symlink_metadata(dir.join(file)).ok()?.modified().ok());
         let old = age.and_then(|at| SystemTime::now().duration_since(at).ok()).is_some_and(|age| age > limit);
-        if alive || !old {
-            continue;
+        if old {
+            let _ = remove(paths, &name);
         }
-        let _ = remove(paths, &name);
     }
 }
 
@@ -78,16 +77,31 @@ pub(super) fn session_of_entry(entry: &std::fs::DirEntry) -> Option<SessionName>
     entry.file_name().to_str().filter(|_| !is_link)?.parse().ok()
 }
 
-/// All sessions that have a directory, by name, each with whether its host lives.
-pub fn list(paths: &Paths) -> Vec<(SessionName, bool)> {
+/// A session that has a directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ListedSession {
+    pub name: SessionName,
+    /// Whether its host lives.
+    pub is_alive: bool,
+}
+
+/// The sessions whose hosts live, by name.
+pub fn live_names(paths: &Paths) -> Vec<SessionName> {
+    list(paths).into_iter().filter(|session| session.is_alive).map(|session| session.name).collect()
+}
+
+/// The sessions that have ended, by name.
+pub fn ended_names(paths: &Paths) -> Vec<SessionName> {
+    list(paths).into_iter().filter(|session| !session.is_alive).map(|session| session.name).collect()
+}
+
+/// All sessions that have a directory, by name.
+pub fn list(paths: &Paths) -> Vec<ListedSession> {
     let Ok(dir) = std::fs::read_dir(paths.sessions()) else { return Vec::new() };
     let mut found: Vec<_> = dir
         .flatten()
         .filter_map(|entry| session_of_entry(&entry))
-        .map(|name| {
-            let alive = is_alive(&paths.session(&name));
-            (name, alive)
-        })
+        .map(|name| ListedSession { is_alive: is_alive(&paths.session(&name)), name })
         .collect();
     found.sort();
     found

@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn names(paths: &Paths) -> Vec<(String, bool)> {
-        list(paths).into_iter().map(|(name, alive)| (name.to_string(), alive)).collect()
+        list(paths).into_iter().map(|listed| (listed.name.to_string(), listed.is_alive)).collect()
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn a_name_is_taken_while_its_claim_lives() {
     let second = claim(&paths, &wanted, true).unwrap();
     assert_eq!((first.name.as_str(), second.name.as_str()), ("proj", "proj-2"));
     assert!(matches!(claim(&paths, &wanted, false), Err(SessionError::Taken(_))));
-    assert!(list(&paths).iter().all(|(_, alive)| *alive));
+    assert!(list(&paths).iter().all(|session| session.is_alive));
     assert_eq!(host_of(&first.dir), i32::try_from(std::process::id()).ok());
     first.release();
     assert!(!is_alive(&paths.session(&wanted)) && host_of(&first.dir).is_none());
@@ -194,5 +194,5 @@ fn old_ended_sessions_are_swept_away_and_living_ones_are_not() {
         lock.set_modified(old).unwrap();
     }
     sweep(&paths, 14);
-    assert_eq!(list(&paths), [(name("lives"), true)]);
+    assert_eq!(list(&paths), [ListedSession { name: name("lives"), is_alive: true }]);
 }

@@ -1,7 +1,6 @@
 //! The recording of a session, and the requests that wait for its start or end.
 
 use std::os::fd::BorrowedFd;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use crate::fs::session;
 use crate::ipc::answers::RecordAnswer;
 use crate::ipc::message::{Code, Record, RequestError};
 use crate::sys::clock::Clock;
+use crate::sys::private_dir;
 
 /// The longest file of a recording by default, in bytes.
 const FILE_MAX: u64 = 1 << 30;
@@ -80,7 +80,7 @@ impl CastOrder {
     pub fn open(&self, own: &Path) -> Result<CastFile, CastFileError> {
         if self.path.parent() == Some(own) {
             // Ignored: creating the file shows whether the directory exists.
-            let _ = std::fs::DirBuilder::new().mode(0o700).create(own);
+            let _ = private_dir::create(own);
         }
         CastFile::open(&self.path, self.opening, self.max_bytes)
     }
@@ -446,8 +446,8 @@ fn file_time() -> String {
 /// Removes the recordings of `record.auto` that are older than `days`.
 pub fn remove_old(paths: &Paths, days: u32) {
     let limit = Duration::from_secs(u64::from(days) * 86_400);
-    for (name, _) in session::list(paths) {
-        let dir = paths.session(&name).join(session::RECORDINGS);
+    for listed in session::list(paths) {
+        let dir = paths.session(&listed.name).join(session::RECORDINGS);
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
             if entry.file_name().to_string_lossy().starts_with(AUTO_PREFIX)

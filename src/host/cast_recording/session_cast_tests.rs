@@ -40,6 +40,7 @@ fn decided(kind: DecisionKind) -> Decision {
         handoff: None,
         conversation: None,
         cause: None,
+        held: false,
         sentence: String::new(),
         because: Vec::new(),
     }

@@ -9,7 +9,7 @@ use super::Child;
 use super::child_processes::System;
 use super::launching::Launching;
 use super::program_run::INPUT_HIGH;
-use super::screen_reader::LOOK_MS;
+use super::screen_reader::SCREEN_LOOK_MS;
 use super::screen_reader::ScreenRules;
 use super::segment_refresh::{SegmentRefresh, SizeStep};
 use crate::core::process_change::Signal;
@@ -26,7 +26,7 @@ use crate::host::terminals::ScreenRevision;
 use crate::sys::poll::{Interest, PollSet};
 
 /// How long the screen must have been quiet before a turn without a hook counts as over, in ms.
-const QUIET_MS: u64 = 2000;
+const SCREEN_REST_MS: u64 = 2000;
 
 impl Child {
     pub fn new(inherited: InheritedDescriptors) -> Self {
@@ -116,7 +116,7 @@ impl Child {
 
     /// When the screen counts as quiet if it does not change until then.
     pub fn quiet_from(&self) -> Stamp {
-        self.screen_changed().after(QUIET_MS)
+        self.screen_changed().after(SCREEN_REST_MS)
     }
 
     /// The number of the run that takes typed input.
@@ -137,7 +137,7 @@ impl Child {
 
     /// When to check the screen for whether the program has read what was typed; nothing else shows that.
     pub fn unread_deadline(&self, now: Stamp) -> Option<Stamp> {
-        self.run.as_ref().filter(|run| run.facts.unread).map(|_| now.after(LOOK_MS))
+        self.run.as_ref().filter(|run| run.facts.unread).map(|_| now.after(SCREEN_LOOK_MS))
     }
 
     /// Types a person's input.
@@ -169,7 +169,7 @@ impl Child {
 
     /// What a person typed that the ended program did not read.
     pub fn take_unread(&mut self) -> Option<Vec<u8>> {
-        let run = self.run.as_mut().filter(|run| run.end.is_some())?;
+        let run = self.run.as_mut().filter(|run| run.reported_exit.is_some())?;
         run.unread.take(&run.pty, &mut run.input)
     }
 
@@ -214,14 +214,14 @@ impl Child {
 
     /// Whether the program is stopped, for example by Ctrl+Z.
     pub fn is_stopped(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.end.is_none() && self.processes.is_stopped(run.pid))
+        self.run.as_ref().is_some_and(|run| run.reported_exit.is_none() && self.processes.is_stopped(run.pid))
     }
 
     /// Handles SIGCHLD. A stop is reported at once; an end only after the output has been read.
     pub fn take_changes(&mut self, now: Stamp, events: &mut VecDeque<Event>) {
         while let Some(run) = self.run.as_mut().filter(|run| run.lives()) {
             match self.processes.change(run.pid) {
-                Ok(Some(end)) if end.is_final() => run.ended = Some((now, end)),
+                Ok(Some(end)) if end.is_final() => run.exit = Some((now, end)),
                 Ok(Some(end)) => events.push_back(Event::Child { run: run.number, end }),
                 Ok(None) | Err(_) => break,
             }

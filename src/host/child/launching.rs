@@ -30,7 +30,7 @@ const WRITE_MS: u64 = 2000;
 /// How often to retry a start for which the machine lacks a resource, and the time between, in ms: ten
 /// seconds.
 const START_TRIES: u32 = 40;
-const AGAIN_MS: u64 = 250;
+const LAUNCH_RETRY_MS: u64 = 250;
 /// How often to retry where the program's file or directory is missing: five minutes. An update removes the
 /// file for a while.
 const FILE_TRIES: u32 = 1200;
@@ -101,7 +101,7 @@ impl Launching {
         if self.tries >= tries || !(error.may_pass() || error.is_of_file()) {
             return None;
         }
-        self.next = Some((next, LaunchStage::Lacks { until: now.after(AGAIN_MS) }));
+        self.next = Some((next, LaunchStage::Lacks { until: now.after(LAUNCH_RETRY_MS) }));
         Some(self.tries)
     }
 
@@ -303,7 +303,10 @@ mod tests {
             let start = LaunchStep::Start { next: next(2), without_hooks: None };
             assert_eq!(launching.due(now, true, ProgramKind::Plain), Some(start));
         }
-        assert_eq!((now, launching.deadline(now)), (Stamp(u64::from(START_TRIES - 1) * AGAIN_MS), None));
+        assert_eq!(
+            (now, launching.deadline(now)),
+            (Stamp(u64::from(START_TRIES - 1) * LAUNCH_RETRY_MS), None)
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::Child;
 use super::descendants::Descendants;
 use super::output_chunk::OutputChunk;
 use super::screen_model::ScreenModel;
-use super::screen_reader::LOOK_MS;
+use super::screen_reader::SCREEN_LOOK_MS;
 use super::segment_refresh::SegmentRefresh;
 
 use nix::libc;
@@ -50,9 +50,9 @@ pub(in crate::host) struct ChildRun {
     /// The child is alive but has closed its terminal: when to check whether a process has opened it again.
     pub(super) away: Option<Stamp>,
     /// When and how the child ended.
-    pub(super) ended: Option<(Stamp, ProcessEnd)>,
+    pub(super) exit: Option<(Stamp, ProcessEnd)>,
     /// How it ended, once reported: another process may have its pid by now.
-    pub(super) end: Option<ProcessEnd>,
+    pub(super) reported_exit: Option<ProcessEnd>,
     /// Set while the output is muted, from a stop for a restart on: the sequences that undo the modes set at
     /// that time.
     pub(super) muted: Option<Vec<u8>>,
@@ -150,8 +150,8 @@ impl ChildRun {
             kind,
             at_end: false,
             away: None,
-            ended: None,
-            end: None,
+            exit: None,
+            reported_exit: None,
             muted: None,
             above: None,
             facts: ScreenFacts::default(),
@@ -199,7 +199,7 @@ impl ChildRun {
             size: &mut self.size,
             capabilities: self.kind,
             muted: &mut self.muted,
-            has_ended: self.end.is_some(),
+            has_ended: self.reported_exit.is_some(),
         }
     }
 
@@ -275,7 +275,7 @@ impl ChildRun {
         self.model.put(chunk, new, at);
         if end {
             // Either the end, or a program that closed its terminal and may open it again by name.
-            self.at_end = self.ended.is_some();
+            self.at_end = self.exit.is_some();
             self.away = (!self.at_end).then(|| at.after(AWAY_MS));
         }
         new > 0
@@ -283,7 +283,7 @@ impl ChildRun {
 
     /// Whether the program has not ended as far as the host knows.
     pub(super) fn lives(&self) -> bool {
-        self.ended.is_none() && self.end.is_none()
+        self.exit.is_none() && self.reported_exit.is_none()
     }
 
     /// Whether a process may have opened the terminal again after the child closed it.
@@ -300,8 +300,8 @@ impl ChildRun {
     }
 
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
-        let drain = self.ended.map(|(at, _)| at.after(DRAIN_MS));
-        let at = self.looked.after(LOOK_MS);
+        let drain = self.exit.map(|(at, _)| at.after(DRAIN_MS));
+        let at = self.looked.after(SCREEN_LOOK_MS);
         let look = (self.model.revision() != self.seen && at > now).then_some(at);
         [drain, self.descendants.deadline(), look, self.away, self.model.due()].into_iter().flatten().min()
     }
@@ -420,7 +420,7 @@ impl Child {
 
     /// Whether the program has ended and its end has not been reported.
     pub fn is_ending(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.ended.is_some())
+        self.run.as_ref().is_some_and(|run| run.exit.is_some())
     }
 
     /// The end of the run, once its output has been read. `anyway`: even if there is more output.
@@ -428,8 +428,8 @@ impl Child {
         let run = self.run.as_mut()?;
         // Other processes may keep the terminal open.
         let is_drained = anyway || run.at_end;
-        let (_, end) = run.ended.take_if(|(at, _)| is_drained || now >= at.after(DRAIN_MS))?;
-        run.end = Some(end);
+        let (_, end) = run.exit.take_if(|(at, _)| is_drained || now >= at.after(DRAIN_MS))?;
+        run.reported_exit = Some(end);
         run.at_end = true;
         let undo = run.for_terminals().undo();
         run.muted = None;
@@ -492,7 +492,7 @@ impl Child {
         let dump = run.model.dump(usize::MAX);
         let mut output: Vec<Vec<u8>> =
             dump.map(|dump| [dump.history, dump.screen, dump.unfinished].concat()).into_iter().collect();
-        if run.end.is_some() {
+        if run.reported_exit.is_some() {
             output.push(run.for_terminals().undo());
         }
         CastPicture { size: run.size, term, output }

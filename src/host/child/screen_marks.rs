@@ -3,13 +3,13 @@
 //! Nothing is tracked until the first mark is taken. From then on each frame is compared with the one before,
 //! which takes some microseconds; the last marks keep the screens to compare with. A frame ends when the
 //! program has been quiet for a moment and is not in the middle of a synchronized update; in output without a
-//! pause, every [`FRAME_MS`].
+//! pause, every [`UNPAUSED_FRAME_MS`].
 
 use crate::core::time::Stamp;
 use crate::screen::{FrameChanges, Screen};
 
 /// The length of a frame in output without a pause, in ms.
-const FRAME_MS: u64 = 100;
+const UNPAUSED_FRAME_MS: u64 = 100;
 
 /// The rows of a screen, and what is new in them.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl ScreenMarks {
 
     /// Whether the frame has reached its longest duration.
     pub fn is_overdue(&self, now: Stamp) -> bool {
-        self.is_open && now.since(self.ended) >= FRAME_MS
+        self.is_open && now.since(self.ended) >= UNPAUSED_FRAME_MS
     }
 
     /// Takes a mark: everything on the screen is old from now on. Returns the frame's number.

@@ -30,7 +30,7 @@ const KEPT_MS: u64 = 1000;
 /// The most chunks that are kept: more than a flood fills.
 const SPARES_MAX: usize = 16;
 /// How long the child must be quiet before the model is fed, in ms.
-const QUIET_MS: u64 = 2;
+const OUTPUT_PAUSE_MS: u64 = 2;
 /// How long it must be quiet with a large backlog: in the middle of a burst the child may lose its processor
 /// for some ms, and the model would take it.
 const PAUSE_MS: u64 = 10;
@@ -55,6 +55,14 @@ fn next_step(step: usize, fed: usize, took: u64, whole: bool) -> usize {
     if whole || took > SLICE_US { fitting.min(2 * step) } else { step }
 }
 
+/// Bytes that were fed to the screen.
+#[derive(Debug, PartialEq, Eq)]
+struct FedBytes {
+    length: usize,
+    /// They were not cut by a chunk's end, and none were skipped.
+    is_whole_step: bool,
+}
+
 /// A screen and its backlog.
 #[derive(Debug)]
 pub(in crate::host) struct ScreenModel {
@@ -76,7 +84,7 @@ pub(in crate::host) struct ScreenModel {
     /// The rest of the backlog is being fed.
     catching_up: bool,
     /// Input from the leader's terminal meanwhile: an answer must be read after its query.
-    heard: Vec<u8>,
+    answer_bytes: Vec<u8>,
     /// The last chunk is in use by a reader.
     is_being_read: bool,
     /// Its failure was reported.
@@ -97,7 +105,7 @@ impl ScreenModel {
             since: Stamp(0),
             latest: Stamp(0),
             catching_up: false,
-            heard: Vec::new(),
+            answer_bytes: Vec::new(),
             is_being_read: false,
             failure_reported: false,
             marks: ScreenMarks::default(),
@@ -171,7 +179,7 @@ impl ScreenModel {
     fn forget(&mut self) {
         self.chunks.clear();
         self.spares.clear();
-        self.heard = Vec::new();
+        self.answer_bytes = Vec::new();
         (self.fed, self.waiting) = (0, 0);
     }
 
@@ -181,7 +189,7 @@ impl ScreenModel {
         let at = if soon {
             Stamp(0)
         } else {
-            self.latest.after(if self.is_behind() { PAUSE_MS } else { QUIET_MS })
+            self.latest.after(if self.is_behind() { PAUSE_MS } else { OUTPUT_PAUSE_MS })
         };
         if self.waiting > 0 || self.has_failed() || self.marks.is_open() {
             return Some(at);
@@ -215,10 +223,10 @@ impl ScreenModel {
         let begun = clock.micros();
         let mut at = begun;
         while at < begun + SLICE_US {
-            let Some((fed, whole)) = self.step() else { break };
+            let Some(FedBytes { length, is_whole_step }) = self.step() else { break };
             let took = clock.micros() - at;
             at += took;
-            self.step = next_step(self.step, fed, took, whole);
+            self.step = next_step(self.step, length, took, is_whole_step);
         }
         self.catching_up = self.waiting > 0 && !self.is_urgent(self.latest);
         self.end_frame(clock.now());
@@ -227,7 +235,7 @@ impl ScreenModel {
 
     /// Ends the frame if all output was fed and the program has paused, or if it never pauses.
     fn end_frame(&mut self, now: Stamp) {
-        let is_quiet = self.waiting == 0 && now.since(self.latest) >= QUIET_MS;
+        let is_quiet = self.waiting == 0 && now.since(self.latest) >= OUTPUT_PAUSE_MS;
         if is_quiet || self.marks.is_overdue(now) {
             let marks = &mut self.marks;
             self.screen.change(|screen| marks.end_frame(screen, now));
@@ -255,8 +263,8 @@ impl ScreenModel {
         self.screen.look(|screen| marks.rows_since(screen, mark))
     }
 
-    /// Feeds the next bytes; returns how many, and whether they were a whole step; `None` if there are none.
-    fn step(&mut self) -> Option<(usize, bool)> {
+    /// Feeds the next bytes; `None` if there are none.
+    fn step(&mut self) -> Option<FedBytes> {
         debug_assert!(!self.is_being_read, "what is being read is not known yet");
         let first = self.chunks.front()?;
         let rest = &first.bytes()[self.fed..];
@@ -275,11 +283,11 @@ impl ScreenModel {
             self.fed = 0;
             self.spares.truncate(if self.waiting == 0 && self.flooded.is_none() { 1 } else { SPARES_MAX });
         }
-        if self.waiting == 0 && !self.heard.is_empty() {
-            let heard = std::mem::take(&mut self.heard);
+        if self.waiting == 0 && !self.answer_bytes.is_empty() {
+            let heard = std::mem::take(&mut self.answer_bytes);
             self.screen.change(|screen| screen.learn(&heard));
         }
-        Some((length, skipped == 0 && length == self.step))
+        Some(FedBytes { length, is_whole_step: skipped == 0 && length == self.step })
     }
 
     /// Switches the model off because a result of it caused a failure.
@@ -388,8 +396,8 @@ impl ScreenModel {
         if self.waiting == 0 {
             self.screen.change(|screen| screen.learn(bytes));
         } else {
-            let room = HEARD_MAX.saturating_sub(self.heard.len());
-            self.heard.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            let room = HEARD_MAX.saturating_sub(self.answer_bytes.len());
+            self.answer_bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
     }
 

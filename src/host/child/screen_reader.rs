@@ -13,7 +13,7 @@ use crate::host::observer::topic_line;
 use crate::screen::{Attr, Screen, TerminalMode};
 
 /// How often to read the prompt box during a hand-over, in ms.
-pub(in crate::host) const LOOK_MS: u64 = 10;
+pub(in crate::host) const SCREEN_LOOK_MS: u64 = 10;
 
 /// The rules for reading Claude's screens, loaded on first use. Rules that panic are not used again.
 #[derive(Debug, Default)]
@@ -97,7 +97,7 @@ impl ChildRun {
     /// Whether to read the screen now; if so, returns whether the program accepts bracketed paste. The screen
     /// of a run that has ended says nothing about the next one.
     fn begin_look(&mut self, now: Stamp, unread: bool) -> Option<bool> {
-        let changed = self.model.revision() != self.seen && now >= self.looked.after(LOOK_MS);
+        let changed = self.model.revision() != self.seen && now >= self.looked.after(SCREEN_LOOK_MS);
         if self.at_end || (!changed && unread == self.facts.unread) {
             return None;
         }

@@ -13,7 +13,7 @@ use crate::core::time::Stamp;
 /// sees no other size.
 const RESIZED_MS: [u64; 3] = [20, 100, 400];
 /// How long Claude may take to run its status line, in ms, before the next try.
-const ASKS_MS: u64 = 2000;
+const SEGMENT_ANSWER_MS: u64 = 2000;
 
 /// What Claude shows of the segment, and the refresh in progress.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl SegmentRefresh {
     /// ask now; the next change starts another check.
     pub fn step(&mut self, now: Stamp, gist: impl FnOnce() -> Option<SegmentGist>) -> Option<SizeStep> {
         if self.back.take_if(|at| *at <= now).is_some() {
-            self.due = self.due.or(Some(now.after(ASKS_MS)));
+            self.due = self.due.or(Some(now.after(SEGMENT_ANSWER_MS)));
             return Some(SizeStep::Back);
         }
         self.due.take_if(|at| *at <= now)?;

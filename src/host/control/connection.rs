@@ -22,7 +22,7 @@ const IDLE_MS: (u64, u64) = (60_000, 10_000);
 /// How long a connection that is being closed may take to read its last answer, in ms.
 pub(super) const CLOSING_MS: u64 = 1000;
 /// How long a session that has ended waits for a client's next request, in ms.
-pub(super) const ASKS_MS: u64 = 250;
+pub(super) const NEXT_REQUEST_MS: u64 = 250;
 
 /// What a connection carries.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Connection {
     /// The peer has sent its hello; requests follow.
     pub fn greeted(&mut self, now: Stamp) {
         if let ConnectionStage::Greeting(opened) = self.stage {
-            let asks = Some(opened.after(ASKS_MS));
+            let asks = Some(opened.after(NEXT_REQUEST_MS));
             self.stage =
                 ConnectionStage::Requests(RequestLines { active: now, asks, stops: false, restart: None });
         }
@@ -101,7 +101,7 @@ impl Connection {
     /// How long to wait for its next request at the session's end.
     pub fn asks_until(&self) -> Option<Stamp> {
         match &self.stage {
-            ConnectionStage::Greeting(opened) => Some(opened.after(ASKS_MS)),
+            ConnectionStage::Greeting(opened) => Some(opened.after(NEXT_REQUEST_MS)),
             ConnectionStage::Requests(requests) => requests.asks,
             ConnectionStage::Client { .. } => None,
         }

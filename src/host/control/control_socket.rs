@@ -66,7 +66,7 @@ impl Control {
             config,
             listener,
             socket,
-            former: Vec::new(),
+            earlier_sockets: Vec::new(),
             accept_at: None,
             rebind_at: None,
             run: 0,
@@ -74,7 +74,7 @@ impl Control {
             reading: None,
             next_id: 1,
             hooks: HookCalls::default(),
-            owed: OwedAnswers::default(),
+            pending_answers: OwedAnswers::default(),
             waits: Waits::default(),
         }
     }
@@ -91,14 +91,14 @@ impl Control {
 
     /// Gives the session another name; both sockets lead to it.
     pub fn add_name(&mut self, name: &SessionName, socket: PathBuf) {
-        self.former.retain(|former| *former != socket);
-        self.former.push(std::mem::replace(&mut self.socket, socket));
+        self.earlier_sockets.retain(|former| *former != socket);
+        self.earlier_sockets.push(std::mem::replace(&mut self.socket, socket));
         self.name = name.clone();
     }
 
     /// The paths by which the socket can be reached.
     pub fn sockets(&self) -> impl Iterator<Item = &PathBuf> {
-        self.former.iter().chain([&self.socket])
+        self.earlier_sockets.iter().chain([&self.socket])
     }
 
     pub fn begin_run(&mut self, number: u32) {
@@ -218,7 +218,10 @@ impl Control {
     /// Whether the connection waits for an answer, so that its silence means nothing.
     fn is_awaited(&self, id: u64) -> bool {
         let open = self.connections.get(&id).is_some_and(|c| c.is_waiting());
-        open || self.owed.has(id) || self.hooks.has(id) || self.hooks.awaits_reading(id) || self.waits.has(id)
+        open || self.pending_answers.has(id)
+            || self.hooks.has(id)
+            || self.hooks.awaits_reading(id)
+            || self.waits.has(id)
     }
 
     /// Writes to a connection.

@@ -58,7 +58,7 @@ pub(super) struct Control {
     listener: UnixListener,
     socket: PathBuf,
     /// The sockets of the session's earlier names; the running program knows one of them.
-    former: Vec<PathBuf>,
+    earlier_sockets: Vec<PathBuf>,
     /// When to accept connections again, if that failed.
     accept_at: Option<Stamp>,
     /// The socket file is gone: when to bind it again.
@@ -71,6 +71,6 @@ pub(super) struct Control {
     reading: Option<incoming::Reading>,
     next_id: u64,
     pub hooks: HookCalls,
-    owed: OwedAnswers,
+    pending_answers: OwedAnswers,
     pub waits: Waits,
 }

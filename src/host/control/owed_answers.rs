@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Control;
-use super::connection::{ASKS_MS, ConnectionStage, RequestLines};
+use super::connection::{ConnectionStage, NEXT_REQUEST_MS, RequestLines};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
@@ -29,25 +29,25 @@ impl Control {
     /// Registers a request under a number for the supervisor, with which the answer finds it again.
     pub fn register_request(&mut self, request_id: RequestId) -> u64 {
         let number = self.number();
-        self.owed.requests.insert(number, request_id);
+        self.pending_answers.requests.insert(number, request_id);
         number
     }
 
     /// Removes the request that is being answered.
     pub fn settle(&mut self, number: u64) -> Option<RequestId> {
-        self.owed.requests.remove(&number)
+        self.pending_answers.requests.remove(&number)
     }
 
     /// Registers a restart that a person requests with the prefix key.
     pub fn register_key(&mut self) -> u64 {
         let number = self.number();
-        self.owed.by_key = Some(number);
+        self.pending_answers.by_key = Some(number);
         number
     }
 
     /// Whether this was the request of the prefix key.
     pub fn settle_key(&mut self, number: u64) -> bool {
-        self.owed.by_key.take_if(|owed| *owed == number).is_some()
+        self.pending_answers.by_key.take_if(|owed| *owed == number).is_some()
     }
 
     fn requests_of(&mut self, id: u64) -> Option<&mut RequestLines> {
@@ -64,7 +64,7 @@ impl Control {
     /// It got a screen to search: at the session's end, wait for its next request.
     pub fn expect_request(&mut self, id: u64, now: Stamp) {
         if let Some(requests) = self.requests_of(id) {
-            requests.asks = Some(now.after(ASKS_MS));
+            requests.asks = Some(now.after(NEXT_REQUEST_MS));
         }
     }
 
@@ -147,6 +147,7 @@ mod tests {
             handoff: Some(id.clone()),
             conversation: None,
             cause: None,
+            held: false,
             sentence: "why".to_owned(),
             because: Vec::new(),
         };

@@ -162,13 +162,14 @@ impl Jobs {
     /// directory that the restart may lead into are accepted, too. `next`: the directory of the next run.
     pub fn restart_decided(
         &mut self,
-        (number, accepted): (u64, bool),
+        number: u64,
+        is_accepted: bool,
         session: &SessionIdentity,
         next: Option<PathBuf>,
         now: Stamp,
     ) {
         let Some(asked) = self.code.restart_decided(number) else { return };
-        if !accepted || !session.is_claude() {
+        if !is_accepted || !session.is_claude() {
             return;
         }
         let places = session.start_code_paths();

@@ -16,7 +16,7 @@ use super::session_file::SessionFile;
 use crate::core::claude::settings_code::CodeDigest;
 use crate::core::config::Config;
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
-use crate::core::journal::Recorder;
+use crate::core::journal::JournalRecorder;
 use crate::core::time::{Stamp, WallTime};
 use crate::fs::atomic;
 use crate::fs::cast_file::{CastFile, CastFileError};
@@ -148,24 +148,29 @@ impl Jobs {
     ///
     /// # Errors
     /// When it cannot be opened. It is tried again later.
-    pub fn begin_journal(&mut self, recorder: &mut Recorder, began: WallTime, now: Stamp) -> io::Result<()> {
+    pub fn begin_journal(
+        &mut self,
+        recorder: &mut JournalRecorder,
+        began: WallTime,
+        now: Stamp,
+    ) -> io::Result<()> {
         self.journal.open(now)?;
         let open = recorder.open_line(Stamp(0), began, VERSION);
         self.write_journal(&open, recorder, now);
         Ok(())
     }
 
-    pub fn write_journal(&mut self, lines: &str, recorder: &mut Recorder, now: Stamp) {
+    pub fn write_journal(&mut self, lines: &str, recorder: &mut JournalRecorder, now: Stamp) {
         self.journal.write(lines, now, || recorder.open_line(now, Clock::wall(), VERSION));
     }
 
     /// Starts another journal file, because the old one was deleted or moved away.
-    pub fn renew_journal(&mut self, recorder: &mut Recorder, now: Stamp) {
+    pub fn renew_journal(&mut self, recorder: &mut JournalRecorder, now: Stamp) {
         self.journal.renew(recorder.open_line(now, Clock::wall(), VERSION));
     }
 
     /// Handles the results of queued journal writes.
-    pub fn tend_journal(&mut self, recorder: &mut Recorder, now: Stamp) {
+    pub fn tend_journal(&mut self, recorder: &mut JournalRecorder, now: Stamp) {
         self.journal.tend(now, |missing| recorder.resume_line(now, Clock::wall(), VERSION, missing));
     }
 

@@ -15,11 +15,11 @@ use crate::host::jobs::disk_writer_thread::{DiskThread, JournalPlace, WriteJob, 
 use crate::host::jobs::log;
 
 /// How long after a failure to retry the journal, in ms; the pause doubles each time.
-const AGAIN_MS: u64 = 1000;
+const JOURNAL_RETRY_MS: u64 = 1000;
 /// The longest such pause, in ms.
-const AGAIN_MOST_MS: u64 = 60_000;
+const JOURNAL_RETRY_MAX_MS: u64 = 60_000;
 /// How often to check whether the writer has failed, while it is busy, in ms.
-const LOOK_MS: u64 = 1000;
+const WRITER_CHECK_MS: u64 = 1000;
 
 /// A change in whether the journal is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,9 +170,9 @@ impl Journal {
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         match &self.state {
             JournalState::Broken { again, .. } => Some(*again),
-            JournalState::On { resumed: Some(_) } => Some(now.after(LOOK_MS)),
+            JournalState::On { resumed: Some(_) } => Some(now.after(WRITER_CHECK_MS)),
             JournalState::On { resumed: None } | JournalState::Off => {
-                (!self.writer.is_idle()).then(|| now.after(LOOK_MS))
+                (!self.writer.is_idle()).then(|| now.after(WRITER_CHECK_MS))
             }
         }
     }
@@ -221,7 +221,8 @@ impl Journal {
             JournalState::On { resumed: Some(missing) } => *missing,
             _ => JournalGap { lines: 0, start },
         };
-        self.pause = if self.pause == 0 { AGAIN_MS } else { (self.pause * 2).min(AGAIN_MOST_MS) };
+        self.pause =
+            if self.pause == 0 { JOURNAL_RETRY_MS } else { (self.pause * 2).min(JOURNAL_RETRY_MAX_MS) };
         let missing = JournalGap { lines: before.lines + lines, start: before.start };
         self.state = JournalState::Broken { missing, again: now.after(self.pause) };
     }
@@ -264,19 +265,23 @@ mod tests {
         assert!(journal.open(Stamp(0)).is_err());
         journal.write("a\nb\n", Stamp(0), never);
         // The directory is still missing: the writer fails, and the lines queued after it are lost, too.
-        assert_eq!(journal.deadline(Stamp(0)), Some(Stamp(AGAIN_MS)));
-        journal.tend(Stamp(AGAIN_MS), gap);
-        journal.write("c\n", Stamp(AGAIN_MS), never);
+        assert_eq!(journal.deadline(Stamp(0)), Some(Stamp(JOURNAL_RETRY_MS)));
+        journal.tend(Stamp(JOURNAL_RETRY_MS), gap);
+        journal.write("c\n", Stamp(JOURNAL_RETRY_MS), never);
         journal.flush(LONG);
-        journal.tend(Stamp(AGAIN_MS), gap);
-        assert_eq!(journal.deadline(Stamp(AGAIN_MS)), Some(Stamp(3 * AGAIN_MS)), "the pause doubles");
-        journal.write("d\n", Stamp(AGAIN_MS), never);
+        journal.tend(Stamp(JOURNAL_RETRY_MS), gap);
+        assert_eq!(
+            journal.deadline(Stamp(JOURNAL_RETRY_MS)),
+            Some(Stamp(3 * JOURNAL_RETRY_MS)),
+            "the pause doubles"
+        );
+        journal.write("d\n", Stamp(JOURNAL_RETRY_MS), never);
         std::fs::create_dir(&dir).unwrap();
         journal.flush(LONG);
-        journal.tend(Stamp(3 * AGAIN_MS), gap);
-        journal.write("e\n", Stamp(3 * AGAIN_MS), never);
+        journal.tend(Stamp(3 * JOURNAL_RETRY_MS), gap);
+        journal.write("e\n", Stamp(3 * JOURNAL_RETRY_MS), never);
         journal.flush(LONG);
-        journal.tend(Stamp(3 * AGAIN_MS), gap);
+        journal.tend(Stamp(3 * JOURNAL_RETRY_MS), gap);
         assert_eq!(text(&dir), "resumed after 4 lines, start true\ne\n");
         let events: Vec<_> = std::iter::from_fn(|| journal.next_event()).collect();
         assert_eq!(events, [JournalEvent::Resumed { missing: 4 }], "the caller reported the failed start");

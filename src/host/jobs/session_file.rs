@@ -3,7 +3,7 @@
 use crate::core::time::Stamp;
 
 /// How long after the start of the first run to write it, in ms: the terminal's first bytes come first.
-const SOON_MS: u64 = 5;
+const SESSION_FILE_DELAY_MS: u64 = 5;
 
 /// When the session's file is due.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(in crate::host) struct SessionFile {
 impl SessionFile {
     /// Plans to write it a moment later.
     pub fn write_soon(&mut self, now: Stamp) {
-        self.at = Some(now.after(SOON_MS));
+        self.at = Some(now.after(SESSION_FILE_DELAY_MS));
     }
 
     /// Whether the session's state differs from the one at the last call. `line`: the journal line at which
@@ -45,7 +45,7 @@ mod tests {
         let mut file = SessionFile::default();
         assert!(file.note_state(4) && !file.note_state(4) && file.note_state(5));
         file.write_soon(Stamp(100));
-        assert_eq!(file.deadline(), Some(Stamp(100 + SOON_MS)));
+        assert_eq!(file.deadline(), Some(Stamp(100 + SESSION_FILE_DELAY_MS)));
         file.written();
         assert_eq!(file.deadline(), None);
     }

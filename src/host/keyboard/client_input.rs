@@ -29,6 +29,14 @@ pub(in crate::host) struct ClientInput {
     pub armed: bool,
 }
 
+/// The part of a piece that was not routed yet.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UnroutedInput {
+    /// It is the whole piece.
+    pub is_all: bool,
+    pub bytes: Vec<u8>,
+}
+
 impl ClientInput {
     pub fn new(prefix: Option<u8>) -> Self {
         let classifier = Classifier::with_prefix(prefix);
@@ -85,16 +93,16 @@ impl ClientInput {
             self.head = Some((run, head));
             return None;
         };
-        Some(self.cut(first).1)
+        Some(self.cut(first).bytes)
     }
 
-    /// Takes the part of a piece that was not routed yet; also returns whether that is all of it.
-    pub fn cut(&mut self, piece: &InputPiece) -> (bool, Vec<u8>) {
+    /// Takes the part of a piece that was not routed yet.
+    pub fn cut(&mut self, piece: &InputPiece) -> UnroutedInput {
         let given = self.offset - self.pending.len() as u64;
         let length = usize::try_from(piece.range.end.saturating_sub(given))
             .unwrap_or(usize::MAX)
             .min(self.pending.len());
-        (given <= piece.range.start, self.pending.drain(..length).collect())
+        UnroutedInput { is_all: given <= piece.range.start, bytes: self.pending.drain(..length).collect() }
     }
 
     /// Marks all unrouted bytes as passed to this run: those without a label start a sequence.
@@ -142,7 +150,7 @@ mod tests {
         assert!(input.flush(Stamp(FLUSH_MS), true).is_none());
         let pieces = input.flush(Stamp(2 * FLUSH_MS), false).unwrap();
         assert_eq!(pieces.iter().map(|piece| piece.class).collect::<Vec<_>>(), [InputClass::Typed]);
-        assert_eq!(input.cut(&pieces[0]), (true, b"\x1b".to_vec()));
+        assert_eq!(input.cut(&pieces[0]), UnroutedInput { is_all: true, bytes: b"\x1b".to_vec() });
     }
 
     /// Input after run 1 has received the first half of an arrow key.
@@ -164,6 +172,6 @@ mod tests {
         let mut input = halved();
         let pieces = input.feed(b"A", Stamp(1));
         assert_eq!(input.complete_head(Some(2), true, pieces.first()), None);
-        assert_eq!(input.cut(&pieces[0]).1, b"\x1b[A");
+        assert_eq!(input.cut(&pieces[0]).bytes, b"\x1b[A");
     }
 }

@@ -54,10 +54,10 @@ pub(in crate::host) struct PromptDraft {
     /// The run whose draft was saved last.
     saved_in: Option<u32>,
     /// Drafts that were entered but not yet reported by a hook, and when, oldest first.
-    entered: VecDeque<(Stamp, Vec<u8>)>,
+    unreported_enters: VecDeque<(Stamp, Vec<u8>)>,
     /// What was typed before each Enter of this run whose prompt may wait in Claude's queue, oldest first: it
     /// shows who typed a prompt there.
-    entered_here: VecDeque<(Stamp, Vec<u8>)>,
+    queue_candidates: VecDeque<(Stamp, Vec<u8>)>,
     /// The draft that the person has put aside with Ctrl+S, as typed bytes.
     stashed: Vec<u8>,
     /// What a person pasted in this run into drafts that were submitted or discarded, oldest first: an
@@ -78,8 +78,8 @@ impl PromptDraft {
             has_keys_behind: false,
             saved: Vec::new(),
             saved_in: None,
-            entered: VecDeque::new(),
-            entered_here: VecDeque::new(),
+            unreported_enters: VecDeque::new(),
+            queue_candidates: VecDeque::new(),
             stashed: Vec::new(),
             pastes: VecDeque::new(),
             idle_since: None,
@@ -101,7 +101,7 @@ impl PromptDraft {
             if piece.class == InputClass::Submit && is_draft {
                 let typed = if has_overflowed { Vec::new() } else { self.typed.bytes().to_vec() };
                 if !has_overflowed {
-                    push_bounded(&mut self.entered, (now, typed.clone()));
+                    push_bounded(&mut self.unreported_enters, (now, typed.clone()));
                 }
                 self.was_submitted(typed, now);
             }
@@ -173,12 +173,12 @@ impl PromptDraft {
         let was_idle = self.idle_since.take().is_some();
         let Some(prompt) = prompt else { return };
         if let Some(at) = self.enter_of(prompt, now) {
-            self.entered.remove(at);
+            self.unreported_enters.remove(at);
         }
         // It begins a turn at once; while Claude works, the hook runs when the prompt is queued.
-        let typed = self.entered_here.iter().map(|(_, typed)| typed);
+        let typed = self.queue_candidates.iter().map(|(_, typed)| typed);
         if let Some(at) = place_of(typed, prompt).filter(|_| was_idle) {
-            self.entered_here.remove(at);
+            self.queue_candidates.remove(at);
         }
     }
 
@@ -213,28 +213,29 @@ impl PromptDraft {
             let may_be = first.is_none_or(|first| prompt.as_bytes().first() == Some(first));
             !is_known && may_be && now.since(*at) <= ENTERED_MS
         };
-        let exactly = self.entered.iter().position(|(_, typed)| explains(typed, prompt) == Some(true));
-        exactly.or_else(|| self.entered.iter().position(may_be))
+        let exactly =
+            self.unreported_enters.iter().position(|(_, typed)| explains(typed, prompt) == Some(true));
+        exactly.or_else(|| self.unreported_enters.iter().position(may_be))
     }
 
     /// Notes a text submitted by a person's Enter, or by hopty for a script; empty: it is too long for a
     /// draft.
     pub fn was_submitted(&mut self, text: Vec<u8>, now: Stamp) {
         if let Some(since) = self.waits_since(now) {
-            self.entered_here.retain(|(at, _)| *at >= since);
+            self.queue_candidates.retain(|(at, _)| *at >= since);
             // It runs at once, and no hook reports it.
             if text.first().is_some_and(|first| COMMANDS.contains(first)) {
                 return;
             }
         }
-        push_bounded(&mut self.entered_here, (now, text));
+        push_bounded(&mut self.queue_candidates, (now, text));
     }
 
     /// Removes from `queued` the prompts that were not entered in this run, and returns them. Any program of
     /// this user can write a line of the transcript that puts a prompt into Claude's queue, and the person's
     /// shell commands look like prompts there (2.1.332).
     pub fn take_foreign(&self, queued: &mut Vec<String>) -> Vec<String> {
-        let mut entered: Vec<&Vec<u8>> = self.entered_here.iter().map(|(_, typed)| typed).collect();
+        let mut entered: Vec<&Vec<u8>> = self.queue_candidates.iter().map(|(_, typed)| typed).collect();
         let mut foreign = Vec::new();
         queued.retain(|prompt| {
             // Each Enter submits one prompt, so one that was certainly for another does not count.

@@ -1,6 +1,6 @@
 //! hopty's own commands in a client's input: the prefix key and the key after it.
 
-use super::client_input::ClientInput;
+use super::client_input::{ClientInput, UnroutedInput};
 use crate::core::draft::units;
 use crate::core::input::prefix_command::is_release;
 use crate::core::input::{InputClass, InputPiece};
@@ -27,10 +27,10 @@ impl ClientInput {
     pub fn split(&mut self, pieces: &[InputPiece]) -> Vec<InputPart> {
         let mut parts = Vec::new();
         for piece in pieces {
-            let (whole, bytes) = self.cut(piece);
+            let UnroutedInput { is_all, bytes } = self.cut(piece);
             match (piece.class, self.armed) {
                 // Its beginning was passed on before it was recognized.
-                _ if !whole => parts.push(InputPart::Keys(piece.class, bytes)),
+                _ if !is_all => parts.push(InputPart::Keys(piece.class, bytes)),
                 (InputClass::Prefix, false) => self.armed = true,
                 (InputClass::Prefix, true) => {
                     self.armed = false;
@@ -62,7 +62,7 @@ impl ClientInput {
     /// that the page lists work there as after the prefix key, which may be pressed first.
     pub fn page_key(&mut self, pieces: &[InputPiece]) -> PageKey {
         let cut: Vec<(InputClass, Vec<u8>)> =
-            pieces.iter().map(|piece| (piece.class, self.cut(piece).1)).collect();
+            pieces.iter().map(|piece| (piece.class, self.cut(piece).bytes)).collect();
         if cut.iter().all(|(class, _)| *class == InputClass::Report) {
             return PageKey::Nothing;
         }

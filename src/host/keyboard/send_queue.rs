@@ -62,7 +62,7 @@ impl TypedSend {
 struct Submitting {
     /// Its number for the supervisor.
     number: u64,
-    sent: SentPrompt,
+    prompt: SentPrompt,
     /// Take a mark before Enter.
     wants_mark: bool,
     /// The mark of the first Enter.
@@ -90,12 +90,12 @@ impl SendQueue {
 
     /// The text of the prompt being submitted.
     pub fn text(&self) -> Option<&str> {
-        self.submitting.as_ref().map(|submitting| submitting.sent.text())
+        self.submitting.as_ref().map(|submitting| submitting.prompt.text())
     }
 
     /// Whether `prompt`, as a hook reports it, is the one being submitted.
     pub fn is(&self, prompt: &str) -> bool {
-        self.submitting.as_ref().is_some_and(|submitting| submitting.sent.is(prompt))
+        self.submitting.as_ref().is_some_and(|submitting| submitting.prompt.is(prompt))
     }
 
     /// When the next piece is due, if it waits only for time.
@@ -134,8 +134,8 @@ impl SendQueue {
     }
 
     /// Starts to submit this prompt, under a number for the supervisor.
-    pub fn submit(&mut self, number: u64, sent: SentPrompt, wants_mark: bool) {
-        self.submitting = Some(Submitting { number, sent, wants_mark, mark: None });
+    pub fn submit(&mut self, number: u64, prompt: SentPrompt, wants_mark: bool) {
+        self.submitting = Some(Submitting { number, prompt, wants_mark, mark: None });
     }
 
     /// Takes the mark of the prompt being submitted, if it was requested and there is none yet.
@@ -153,8 +153,8 @@ impl SendQueue {
     /// Enter was pressed at this time. Returns what to look for in the transcript.
     pub fn entered(&mut self, at: String) -> Option<SentPrompt> {
         let submitting = self.submitting.as_mut()?;
-        submitting.sent.entered(at);
-        Some(submitting.sent.clone())
+        submitting.prompt.entered(at);
+        Some(submitting.prompt.clone())
     }
 
     /// Whether the transcript has the prompt being submitted. If only the transcript reports turns, its turn

@@ -135,13 +135,12 @@ impl SignalScan<'_> {
     /// How many live sessions run in `dir`, including this one.
     fn sessions_in(&self, dir: &Path) -> u32 {
         let Ok(dir) = dir.canonicalize() else { return 0 };
-        let live = session::list(self.paths).into_iter().filter(|(name, alive)| {
-            *alive
-                && match *name == self.session.name {
-                    true => Some(self.session.dir.clone()),
-                    false => session::working_dir(&self.paths.session(name)),
-                }
-                .is_some_and(|of| of.canonicalize().is_ok_and(|of| of == dir))
+        let live = session::live_names(self.paths).into_iter().filter(|name| {
+            let of = match *name == self.session.name {
+                true => Some(self.session.dir.clone()),
+                false => session::working_dir(&self.paths.session(name)),
+            };
+            of.is_some_and(|of| of.canonicalize().is_ok_and(|of| of == dir))
         });
         u32::try_from(live.count()).unwrap_or(u32::MAX)
     }

@@ -91,7 +91,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
                 &StartReport::Up { name: host.session.name().clone(), told: notices, state },
             );
             if !detached && let Some(id) = host.control.admit_launcher(socket, host.clock.now()) {
-                host.terminals.expect(id);
+                host.terminals.await_client(id);
             }
             Ok(host)
         }

@@ -83,27 +83,25 @@ pub struct Launch {
     pub messages: Vec<String>,
 }
 
-#[cfg(test)]
 impl Launch {
-    /// A detached session with this name and all hooks.
-    pub fn of_test(name: &str, agent: ProgramKind, config: Config) -> Self {
-        use crate::core::claude::version_features::HookSet;
+    /// The start of a session with this name, attached to a terminal of no size.
+    pub fn new(name: SessionName, agent: ProgramKind, config: Config) -> Self {
         Launch {
-            name: name.parse().unwrap(),
+            name,
             numbered: false,
-            agent,
-            program: "/bin/claude".into(),
-            called: "claude".to_owned(),
-            version: None,
             title: None,
             labels: BTreeSet::new(),
-            offers: ClaudeFeatures { hooks: HookSet::Full, ..ClaudeFeatures::default() },
+            agent,
+            program: PathBuf::new(),
+            called: "claude".to_owned(),
+            version: None,
+            offers: ClaudeFeatures::default(),
             config,
-            size: Size::cells(120, 40),
+            size: Size::cells(0, 0),
             termios: None,
             ahead: Ahead::default(),
             handoff: BeginWith::Fresh,
-            detached: true,
+            detached: false,
             restored: false,
             before: None,
             signals: SignalState::default(),
@@ -111,6 +109,21 @@ impl Launch {
             record: None,
             unplaced: None,
             messages: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Launch {
+    /// A detached session with this name and all hooks.
+    pub fn of_test(name: &str, agent: ProgramKind, config: Config) -> Self {
+        use crate::core::claude::version_features::HookSet;
+        Launch {
+            program: "/bin/claude".into(),
+            offers: ClaudeFeatures { hooks: HookSet::Full, ..ClaudeFeatures::default() },
+            size: Size::cells(120, 40),
+            detached: true,
+            ..Launch::new(name.parse().unwrap(), agent, config)
         }
     }
 }

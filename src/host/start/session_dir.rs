@@ -2,9 +2,9 @@
 //! read-only disk), in a private directory that is deleted with the session: there is no journal, and no
 //! other terminal can attach.
 
-use std::fs::{DirBuilder, File, Permissions};
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use crate::core::claude::version_features::ClaudeFeatures;
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, NameLock, SessionError};
 use crate::ipc::address::{self, SocketError};
+use crate::sys::private_dir;
 use crate::sys::safe_file;
 
 /// A session's name, directory and socket.
@@ -40,7 +41,7 @@ impl PrivateStateDir {
     fn make_in(parent: &Path, reason: &str) -> io::Result<Self> {
         let dir = parent.join(format!("hopty-{}", uuid::Uuid::new_v4().simple()));
         // It must not exist yet: a link or another user's directory of that name is an error.
-        DirBuilder::new().mode(0o700).create(&dir)?;
+        private_dir::create(&dir)?;
         let made = PrivateStateDir { dir, reason: reason.to_owned() };
         std::fs::set_permissions(&made.dir, Permissions::from_mode(0o700))?;
         let meta = std::fs::symlink_metadata(&made.dir)?;

@@ -32,14 +32,15 @@ impl Terminals {
         let Some(client) = self.client_mut(id) else { return };
         let returns = suspension.is_some();
         let redo = suspension.and_then(|suspension| suspension.redo);
-        let first = client.how == AttachKind::Starts && client.number == 1 && !returns;
+        let first = client.attach_kind == AttachKind::Starts && client.number == 1 && !returns;
         if !self.accept(id, scene) {
             return;
         }
         let Some(run) = &mut scene.run else { return };
         let redo = redo.filter(|(number, _)| *number == run.number);
-        let (kept, all) = self.backlog.take();
-        if all && (first || (returns && redo.is_some())) {
+        if let Some(kept) = self.backlog.take_whole()
+            && (first || (returns && redo.is_some()))
+        {
             if let Some(client) = self.clients.get_mut(&id) {
                 client.put(id, &redo.unwrap_or_default().1, scene);
                 client.put(id, &kept, scene);
@@ -71,7 +72,7 @@ impl Terminals {
     /// program; the client that started it, or returned to it, stops: nothing could be sent to it while its
     /// terminal was being handed over.
     pub fn meet_stopped_program(&mut self, id: u64, returns: bool, scene: &mut Scene<'_>) {
-        match self.client(id).map(|client| client.how) {
+        match self.client(id).map(|client| client.attach_kind) {
             Some(AttachKind::Joins) if !returns => self.events.push_back(TerminalEvent::Continued),
             Some(AttachKind::Watches) if !returns => {}
             None => {}

@@ -42,7 +42,7 @@ impl Terminals {
     }
 
     /// The client that started this host is about to attach on this connection.
-    pub fn expect(&mut self, connection: u64) {
+    pub fn await_client(&mut self, connection: u64) {
         self.launcher = Some(connection);
     }
 
@@ -65,7 +65,7 @@ impl Terminals {
     /// Whether the client that started this session has yet to attach: no byte of output may be dropped for
     /// it.
     pub fn expects_first(&self) -> bool {
-        let pending = |client: &Client| client.is_pending() && client.how == AttachKind::Starts;
+        let pending = |client: &Client| client.is_pending() && client.attach_kind == AttachKind::Starts;
         self.launcher.is_some() || self.clients().any(|(_, client)| pending(client))
     }
 

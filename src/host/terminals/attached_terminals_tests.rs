@@ -145,7 +145,7 @@ fn stage() -> Stage {
 #[test]
 fn who_started_the_session_gets_every_byte_as_it_came() {
     let mut stage = stage();
-    stage.terminals.expect(1);
+    stage.terminals.await_client(1);
     stage.write("\x1b[31mred");
     stage.on(|terminals, scene| terminals.answer_queries(scene));
     stage.attach(1, 20, false);

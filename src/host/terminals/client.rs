@@ -36,7 +36,7 @@ pub(super) const OUT_HIGH: usize = 1 << 18;
 const AHEAD: usize = 1 << 14;
 /// The least time between two checks of a client's state while writing, in ms: at the start of output, and in
 /// a burst. More than 20 would be noticeable when the client stops; a check costs some 3 us.
-const LOOK_MS: (u64, u64) = (1, 5);
+const TERMINAL_CHECK_MS: (u64, u64) = (1, 5);
 /// How long a terminal may take nothing before its client is dropped without the rest, in ms: when the
 /// program has ended and its last bytes should arrive as they would without hopty; when the session was ended
 /// on request, which is sooner than the host's own end; and when only the client leaves.
@@ -47,7 +47,7 @@ pub(super) const STUCK_LEAVE_MS: u64 = 2000;
 #[derive(Debug)]
 pub(in crate::host) struct Client {
     pub(super) number: u32,
-    pub(super) how: AttachKind,
+    pub(super) attach_kind: AttachKind,
     /// The stat file of its process, which shows whether that runs in the foreground.
     stat: Option<StatFile>,
     pub(super) size: Size,
@@ -61,7 +61,7 @@ pub(in crate::host) struct Client {
     /// For a terminal that gets only text: the state within the child's sequences.
     text: Unfinished,
     /// The modes of its terminal before the client made it raw, and after.
-    found: Option<Modes>,
+    modes_before: Option<Modes>,
     raw: Option<Modes>,
     state: ClientTerminal,
     pub(super) view: ClientView,
@@ -75,7 +75,7 @@ pub(in crate::host) struct Client {
     /// The numbers of the notices that it was told are read.
     pub(super) read_notices: BTreeSet<u64>,
     /// The child sent its terminal a query: how long to wait for the answer.
-    asked: Option<Stamp>,
+    query_deadline: Option<Stamp>,
 }
 
 /// What a key means only on one of hopty's own pages.
@@ -104,7 +104,7 @@ impl Client {
     /// A client that has just attached, whose terminal has not arrived yet.
     pub(super) fn new(
         number: u32,
-        how: AttachKind,
+        attach_kind: AttachKind,
         attach: &Attach,
         process: ProcessStart,
         prefix: Option<u8>,
@@ -112,7 +112,7 @@ impl Client {
     ) -> Self {
         Client {
             number,
-            how,
+            attach_kind,
             stat: process.stat_file(),
             size: attach.size,
             read_only: attach.read_only,
@@ -122,7 +122,7 @@ impl Client {
             in_tmux: attach.term.starts_with("tmux"),
             text: Unfinished::default(),
             terminal_id: TerminalId::of(attach.tty.as_deref(), process.pid),
-            found: attach.termios.clone(),
+            modes_before: attach.termios.clone(),
             raw: attach.raw.clone(),
             state: ClientTerminal::Attached(Transport::Pending(None)),
             view: ClientView::Direct,
@@ -132,7 +132,7 @@ impl Client {
             undo_notice: UndoNotice::default(),
             page_answer: None,
             read_notices: BTreeSet::new(),
-            asked: None,
+            query_deadline: None,
         }
     }
 
@@ -168,7 +168,7 @@ impl Client {
     }
 
     pub fn deadline(&self) -> Option<Stamp> {
-        let asked = self.asked.filter(|_| self.state.after_flush().is_some());
+        let asked = self.query_deadline.filter(|_| self.state.after_flush().is_some());
         let (flow, undo) = (self.flow.deadline(), self.undo_notice.deadline());
         [flow, self.input.deadline(), self.state.deadline(), asked, undo].into_iter().flatten().min()
     }
@@ -197,7 +197,7 @@ impl Client {
     pub fn note_keys(&mut self, class: InputClass, length: u64, now: Stamp) -> Option<Event> {
         let class = KeyClass::from(class);
         if class == KeyClass::Report {
-            self.asked = None;
+            self.query_deadline = None;
         }
         let bytes = u32::try_from(length).unwrap_or(u32::MAX);
         self.input.is_news(class, now).then_some(Event::Keys { client: self.number, class, bytes })
@@ -283,7 +283,9 @@ impl Client {
             Some(Transport::Borrowed(_)) => {
                 let now = scene.now();
                 let bursts = scene.run.as_ref().is_some_and(|run| run.model.is_behind());
-                let looked = self.flow.was_checked(now, if bursts { LOOK_MS.1 } else { LOOK_MS.0 });
+                let looked = self
+                    .flow
+                    .was_checked(now, if bursts { TERMINAL_CHECK_MS.1 } else { TERMINAL_CHECK_MS.0 });
                 let usable = looked || (!self.flow.is_paused() && self.may_use_terminal(now));
                 if usable && let Some(Transport::Borrowed(terminal)) = self.state.via() {
                     if self.out.send(terminal, bytes).is_err() {
@@ -384,20 +386,22 @@ impl Client {
     pub(super) fn take_over(&mut self, fd: Option<OwnedFd>) -> Option<(Option<Suspension>, Option<String>)> {
         let Some(via @ Transport::Pending(_)) = self.state.via_mut() else { return None };
         let spare = fd.as_ref().and_then(|fd| fd.try_clone().ok());
-        let (taken, why) = match fd.map(|fd| BorrowedTerminal::take(fd, self.found.clone(), self.raw.clone()))
-        {
-            Some(Ok(terminal)) => (Transport::Borrowed(terminal), None),
-            other => {
-                let why = match other {
-                    Some(Err(error)) => error.to_string(),
-                    _ => "no descriptor came with the frame".to_owned(),
-                };
-                (
-                    Transport::Relayed(spare.and_then(|fd| KeptTerminal::keep(fd, self.found.clone()))),
-                    Some(why),
-                )
-            }
-        };
+        let (taken, why) =
+            match fd.map(|fd| BorrowedTerminal::take(fd, self.modes_before.clone(), self.raw.clone())) {
+                Some(Ok(terminal)) => (Transport::Borrowed(terminal), None),
+                other => {
+                    let why = match other {
+                        Some(Err(error)) => error.to_string(),
+                        _ => "no descriptor came with the frame".to_owned(),
+                    };
+                    (
+                        Transport::Relayed(
+                            spare.and_then(|fd| KeptTerminal::keep(fd, self.modes_before.clone())),
+                        ),
+                        Some(why),
+                    )
+                }
+            };
         match std::mem::replace(via, taken) {
             Transport::Pending(suspension) => Some((suspension, why)),
             Transport::Borrowed(_) | Transport::Relayed(_) | Transport::Suspended(_) => None,
@@ -417,7 +421,7 @@ impl Client {
 
     /// The child has sent its terminal a query.
     pub(super) fn expect_answer(&mut self, until: Stamp) {
-        self.asked = Some(until);
+        self.query_deadline = Some(until);
     }
 
     /// From now on only bytes that already wait are written to its terminal.
@@ -429,10 +433,10 @@ impl Client {
     pub(super) fn is_flushed(&mut self, id: u64, scene: &mut Scene<'_>) -> bool {
         let now = scene.now();
         let is_flushing = self.state.after_flush().is_some();
-        if !is_flushing || !self.is_ending() && self.asked.is_some_and(|until| now < until) {
+        if !is_flushing || !self.is_ending() && self.query_deadline.is_some_and(|until| now < until) {
             return false;
         }
-        self.asked = None;
+        self.query_deadline = None;
         let usable = self.may_use_terminal(now);
         if self.borrowed().is_some() {
             if usable {

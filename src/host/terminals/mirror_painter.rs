@@ -11,7 +11,7 @@ use crate::host::child::GuardedScreen;
 use crate::screen::{Mirror, Screen};
 
 /// The least time between two pictures, in ms.
-const FRAME_MS: u64 = 16;
+const MIRROR_FRAME_MS: u64 = 16;
 
 /// Draws the mirror of one terminal, and decides when the next picture is due.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl MirrorPainter {
     pub fn due(&self, now: ScreenRevision) -> Option<Stamp> {
         match self.drawn {
             None => Some(Stamp(0)),
-            Some(drawn) => (drawn != now).then(|| self.at.after(FRAME_MS)),
+            Some(drawn) => (drawn != now).then(|| self.at.after(MIRROR_FRAME_MS)),
         }
     }
 
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(terminal.lines()[0], "text");
         assert!(!terminal.is_on(TerminalMode::MouseButtons), "nobody reads the reports");
         assert_eq!(painter.due(now), None);
-        assert_eq!(painter.due(ScreenRevision { run: 2, revision: 0 }), Some(Stamp(9 + FRAME_MS)));
+        assert_eq!(painter.due(ScreenRevision { run: 2, revision: 0 }), Some(Stamp(9 + MIRROR_FRAME_MS)));
         assert_eq!(painter.draw(&screen, 1, Stamp(9)), Some(Vec::new()));
         terminal.feed(&painter.undo());
         assert_eq!((terminal.modes(), terminal.alternate()), (vec![], false));

@@ -33,9 +33,10 @@ impl Backlog {
         self.bytes.len() >= BACKLOG_MAX
     }
 
-    /// The kept bytes, and whether they are complete.
-    pub fn take(&mut self) -> (Vec<u8>, bool) {
-        (std::mem::take(&mut self.bytes), !std::mem::take(&mut self.lost))
+    /// The whole output since the client left; `None` if some is lost. Begins anew either way.
+    pub fn take_whole(&mut self) -> Option<Vec<u8>> {
+        let Backlog { bytes, lost } = std::mem::take(self);
+        (!lost).then_some(bytes)
     }
 
     /// The kept bytes.

@@ -29,7 +29,7 @@ pub(super) const MUTE_READS: u32 = 16;
 /// answer.
 const OWN_MS: u64 = 1500;
 /// How soon Claude is made to redraw it otherwise.
-const SOON_MS: u64 = 50;
+const SEGMENT_DELAY_MS: u64 = 50;
 
 impl Host {
     /// The master is ready: forwards output, then feeds the screen model, then writes waiting input.
@@ -212,7 +212,7 @@ impl Host {
         let now = self.clock.now();
         let is_new = now.since(self.recorder.supervisor.entered().0) < OWN_MS;
         if self.session.launch.offers.redraws_status_line {
-            self.child.segment_may_differ(now, if is_new { OWN_MS } else { SOON_MS });
+            self.child.segment_may_differ(now, if is_new { OWN_MS } else { SEGMENT_DELAY_MS });
         }
     }
 

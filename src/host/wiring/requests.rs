@@ -9,10 +9,9 @@ use crate::core::config::RestartMode;
 use crate::core::ids::SessionName;
 use crate::core::process_change::Signal;
 use crate::core::supervisor::ProgramKind;
-use crate::core::supervisor::action::{DecisionKind, Reply};
-use crate::core::supervisor::event::{Asker, Event};
+use crate::core::supervisor::action::{DecisionKind, Refusal, Reply};
+use crate::core::supervisor::event::{Asker, Event, RestartOrder};
 use crate::core::supervisor::handover_question::AskAnswer;
-use crate::core::supervisor::send_submit::DRAFT;
 use crate::core::terminal::Size;
 use crate::fs::session::{self, SessionError};
 use crate::host::Host;
@@ -258,7 +257,8 @@ impl Host {
                 self.control.waits_for_end(id);
                 self.events.push_back(Event::Stop { id: number, kill });
             }
-            Request::Restart { now, no_handoff, wait } => {
+            Request::Restart { now: at_once, no_handoff, wait } => {
+                let order = RestartOrder { at_once, handoff: !no_handoff };
                 let number = self.control.register_request(request_id);
                 if wait {
                     self.control.waits_for_restart(id, request);
@@ -267,13 +267,13 @@ impl Host {
                 if by == Asker::Person {
                     self.restart_asked(number);
                 } else if let Some(reply) =
-                    self.recorder.supervisor.restart_changes_nothing(self.clock.now(), now, !no_handoff)
+                    self.recorder.supervisor.restart_changes_nothing(self.clock.now(), order)
                 {
                     // Repeated requests must not fill the journal.
                     self.reply(number, &reply);
                     return Ok(());
                 }
-                self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
+                self.events.push_back(Event::Restart { id: number, by, order });
             }
             Request::Back { now } => self.go_back(request_id, now)?,
             Request::Attach(_)
@@ -458,13 +458,13 @@ impl Host {
         }
         // A key has no answer of its own: a refusal becomes a notice.
         if self.control.settle_key(number)
-            && let Reply::Refused { reason } = with
+            && let Reply::Refused(Refusal { reason, .. }) = with
         {
             self.notice(DecisionKind::RestartIgnored, &format!("No hand-over: {reason}."));
         }
         let accepted = matches!(with, Reply::Accepted | Reply::Back { .. });
         let (next, now) = (self.recorder.supervisor.next_dir().map(PathBuf::from), self.clock.now());
-        self.jobs.restart_decided((number, accepted), &self.session, next, now);
+        self.jobs.restart_decided(number, accepted, &self.session, next, now);
         let Some(request_id) = self.control.settle(number) else { return };
         let seq = self.recorder.supervisor.seq();
         let failure = match with {
@@ -474,9 +474,9 @@ impl Host {
                 return self
                     .answer(request_id, Ok(SendAnswer { result, seq, mark, ..SendAnswer::default() }));
             }
-            Reply::Refused { reason } => {
+            Reply::Refused(Refusal { reason, for_draft }) => {
                 self.control.waits_no_more(request_id.connection);
-                let draft = if reason == DRAFT { self.draft_line() } else { None };
+                let draft = if *for_draft { self.draft_line() } else { None };
                 let (name, status) = (&self.session.claim.name, self.status());
                 let hint = match (draft, status.continue_hint()) {
                     (_, Some(way)) => way,
@@ -528,7 +528,7 @@ impl Host {
         }
         let id = self.control.register_key();
         self.restart_asked(id);
-        self.events.push_back(Event::Restart { id, by: Asker::Person, now: false, handoff: true });
+        self.events.push_back(Event::Restart { id, by: Asker::Person, order: RestartOrder::USUAL });
     }
 }
 

@@ -221,7 +221,7 @@ impl Host {
             let (keyboard, mut program) = self.typing();
             return keyboard.type_persons(&bytes, &mut program);
         }
-        let parts: Vec<_> = pieces.iter().map(|piece| (piece.class, client.input.cut(piece).1)).collect();
+        let parts: Vec<_> = pieces.iter().map(|piece| (piece.class, client.input.cut(piece).bytes)).collect();
         let (keyboard, mut program) = self.typing();
         for (class, part) in parts {
             keyboard.give(class, part, answers, &mut program);

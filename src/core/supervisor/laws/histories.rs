@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::world::World;
 use super::{live, policies, runner};
-use crate::core::journal::{Recorder, Replay, replay};
+use crate::core::journal::{JournalRecorder, Replay, replay};
 use crate::core::supervisor::Policy;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
@@ -71,7 +71,7 @@ fn stories(lives: u32) -> Vec<(Policy, Story)> {
 
 /// The journal of a history, rotated before each event in `turns`.
 fn journal(policy: &Policy, story: &Story, turns: &BTreeSet<usize>) -> String {
-    let mut recorder = Recorder::new(policy.clone());
+    let mut recorder = JournalRecorder::new(policy.clone());
     let mut text = recorder.open_line(Stamp(0), WallTime(0), "0.2.0");
     for (n, (now, event, _)) in story.iter().enumerate() {
         if turns.contains(&n) {

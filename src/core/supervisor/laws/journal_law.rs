@@ -7,7 +7,7 @@ use proptest::prelude::any;
 use serde_json::{Value, json};
 
 use super::{live, policies, runner};
-use crate::core::journal::{JournalGap, Recorder, Replay, replay};
+use crate::core::journal::{JournalGap, JournalRecorder, Replay, replay};
 use crate::core::supervisor::action::Action;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::{Policy, Supervisor};
@@ -60,7 +60,7 @@ fn a_journal_replays_and_a_spoilt_one_does_not() {
     let strategy = (0..policies.len(), vec(any::<u32>(), 10..80), any::<u32>());
     let run = runner(500).run(&strategy, |(policy, bits, spoil_bits)| {
         let story = happened(&policies[policy], &bits);
-        let mut recorder = Recorder::new(policies[policy].clone());
+        let mut recorder = JournalRecorder::new(policies[policy].clone());
         let mut first = recorder.open_line(Stamp(0), WallTime(0), "0.1.0");
         let turn = spoil_bits as usize / 7 % story.len();
         let (mut second, mut counts) = (String::new(), [(0, 0); 2]);
@@ -112,7 +112,7 @@ fn a_journal_with_a_gap_replays_around_it() {
         &(0..policies.len(), vec(any::<u32>(), 10..60), any::<u32>()),
         |(policy, bits, cut)| {
             let story = happened(&policies[policy], &bits);
-            let mut recorder = Recorder::new(policies[policy].clone());
+            let mut recorder = JournalRecorder::new(policies[policy].clone());
             let mut text = recorder.open_line(Stamp(0), WallTime(0), "test");
             let (from, lost) = (cut as usize % (story.len() + 1), cut as usize / 7 % 5);
             let mut actions = 0;

@@ -3,7 +3,8 @@
 
 use super::super::ProgramKind;
 use super::super::event::{
-    Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, SessionsFileStatus, StartSource,
+    Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, RestartOrder, SessionsFileStatus,
+    StartSource,
 };
 use super::super::exit_table::tests::ENDS;
 use super::super::handover_question::AskAnswer;
@@ -422,7 +423,11 @@ impl World {
 
     fn restart(&self, dice: Dice) -> Event {
         let by = if dice.with & 1 == 0 { Asker::Person } else { Asker::Descendant };
-        Event::Restart { id: 11, by, now: dice.with & 6 == 0, handoff: dice.with & 24 != 0 }
+        Event::Restart {
+            id: 11,
+            by,
+            order: RestartOrder { at_once: dice.with & 6 == 0, handoff: dice.with & 24 != 0 },
+        }
     }
 
     fn back(&self, dice: Dice) -> Event {

@@ -210,6 +210,7 @@ fn changed_settings_hold_what_a_level_or_a_signal_asks_for() {
         s.call(event);
         assert_eq!(s.sup.next_handover(s.now).unwrap().when, HandoverWhen::Held, "after {event:?}");
     }
+    assert!(s.all.iter().any(|action| matches!(action, Action::Decide { decision } if decision.is_held())));
     s.usage(20);
     assert_eq!(s.sup.next_handover(s.now).unwrap().when, HandoverWhen::Level, "Claude has compacted");
     assert!(held(RULES, &level).starts_with("Held the hand-over requested by a context level: settings"));
@@ -254,7 +255,11 @@ fn now_hurries_a_restart_that_waits() {
 #[test]
 fn without_a_handoff_nothing_is_saved_or_delivered() {
     let mut s = Session::idle(claude());
-    let words = s.feed(Event::Restart { id: 1, by: Asker::Person, now: false, handoff: false });
+    let words = s.feed(Event::Restart {
+        id: 1,
+        by: Asker::Person,
+        order: RestartOrder { at_once: false, handoff: false },
+    });
     assert_eq!(
         words,
         "accepted, restart.requested, wait, safe_point.reached, hold keys, collect, SIGTERM Child, stop.sent"
@@ -276,11 +281,19 @@ fn a_first_prompt_that_was_submitted_goes_to_no_other_run() {
     s.call(HookEvent::Stop);
     // Another conversation of the same run, in which nothing was said.
     s.boot(StartSource::Clear);
-    s.feed(Event::Restart { id: 1, by: Asker::Person, now: true, handoff: false });
+    s.feed(Event::Restart {
+        id: 1,
+        by: Asker::Person,
+        order: RestartOrder { at_once: true, handoff: false },
+    });
     assert!(s.end(TERM_CODE).ends_with("spawn 2 Fresh"));
     assert!(!keeps_first_prompt(&s));
     let mut s = Session::silent(claude());
-    s.feed(Event::Restart { id: 1, by: Asker::Person, now: true, handoff: false });
+    s.feed(Event::Restart {
+        id: 1,
+        by: Asker::Person,
+        order: RestartOrder { at_once: true, handoff: false },
+    });
     assert!(s.end(TERM_CODE).ends_with("spawn 2 Fresh"));
     assert!(keeps_first_prompt(&s), "without a handoff, too");
 }
@@ -290,7 +303,11 @@ fn a_first_prompt_that_claude_has_answered_goes_to_no_other_run() {
     let mut s = Session::silent(claude());
     // Its hook was lost.
     s.usage(5);
-    s.feed(Event::Restart { id: 1, by: Asker::Person, now: true, handoff: false });
+    s.feed(Event::Restart {
+        id: 1,
+        by: Asker::Person,
+        order: RestartOrder { at_once: true, handoff: false },
+    });
     assert!(s.end(TERM_CODE).ends_with("spawn 2 Fresh"));
     assert!(!keeps_first_prompt(&s));
 }
@@ -400,7 +417,7 @@ fn whatever_was_said_is_handed_over() {
 #[test]
 fn a_prompt_before_the_safe_point_is_handed_over() {
     let mut s = Session::silent(claude());
-    s.feed(Event::Restart { id: 1, by: Asker::Descendant, now: false, handoff: true });
+    s.feed(Event::Restart { id: 1, by: Asker::Descendant, order: RestartOrder::USUAL });
     assert_eq!(s.phase(), "saving");
     s.prompt(PromptOf::Person);
     assert_eq!(s.phase(), "waiting");
@@ -411,7 +428,11 @@ fn a_prompt_before_the_safe_point_is_handed_over() {
 #[test]
 fn without_a_handoff_at_a_tool_boundary_the_turn_is_ended() {
     let mut s = Session::busy(claude());
-    s.feed(Event::Restart { id: 1, by: Asker::Descendant, now: true, handoff: false });
+    s.feed(Event::Restart {
+        id: 1,
+        by: Asker::Descendant,
+        order: RestartOrder { at_once: true, handoff: false },
+    });
     s.call(HookEvent::PostToolBatch);
     s.settings();
     assert_eq!(s.lines(), "stop turn 3");
@@ -421,15 +442,17 @@ fn without_a_handoff_at_a_tool_boundary_the_turn_is_ended() {
 #[test]
 fn another_request_of_a_descendant_is_no_event_where_it_changes_nothing() {
     let mut s = Session::busy(claude());
-    let asked = |s: &Session, at_once, handoff| s.sup.restart_changes_nothing(s.now, at_once, handoff);
+    let asked = |s: &Session, at_once, handoff| {
+        s.sup.restart_changes_nothing(s.now, RestartOrder { at_once, handoff })
+    };
     assert_eq!(asked(&s, false, true), None);
-    s.feed(Event::Restart { id: 1, by: Asker::Descendant, now: false, handoff: true });
+    s.feed(Event::Restart { id: 1, by: Asker::Descendant, order: RestartOrder::USUAL });
     for (at_once, handoff, reply) in
         [(false, true, Some(Reply::Accepted)), (false, false, Some(Reply::Accepted)), (true, true, None)]
     {
         let before = s.sup.clone();
         assert_eq!(asked(&s, at_once, handoff), reply, "{at_once} {handoff}");
-        s.feed(Event::Restart { id: 2, by: Asker::Descendant, now: at_once, handoff });
+        s.feed(Event::Restart { id: 2, by: Asker::Descendant, order: RestartOrder { at_once, handoff } });
         assert_eq!(s.sup.phase() == before.phase(), reply.is_some(), "{at_once} {handoff}");
     }
     s.call(HookEvent::PostToolBatch);
@@ -557,7 +580,11 @@ fn no_level_hands_over_what_began_above_it() {
 #[test]
 fn whoever_wants_a_handoff_gets_one() {
     let mut s = Session::busy(claude());
-    s.feed(Event::Restart { id: 1, by: Asker::Person, now: false, handoff: false });
+    s.feed(Event::Restart {
+        id: 1,
+        by: Asker::Person,
+        order: RestartOrder { at_once: false, handoff: false },
+    });
     s.restart(Asker::Person);
     assert!(s.call(HookEvent::Stop).ends_with("save"));
 }

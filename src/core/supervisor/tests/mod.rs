@@ -25,7 +25,8 @@ mod words_before_handover;
 // Each file of scenarios imports these with `super::*`.
 use super::action::{Action, DecisionKind, Reply};
 use super::event::{
-    Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, SessionsFileStatus, StartSource,
+    Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, RestartOrder, SessionsFileStatus,
+    StartSource,
 };
 use super::phase::{EndCause, Phase, StartKind};
 use super::reported_state::{SessionState, StateSource};

@@ -1,6 +1,5 @@
 //! Requested ends: `hopty stop`, `--kill`, the host's own end, in every phase.
 
-use super::super::policy::SHUTDOWN_SINCE;
 use super::*;
 
 fn stop(kill: bool) -> Event {
@@ -75,7 +74,7 @@ fn the_end_of_a_host_that_was_told_to_end_is_no_stop_on_request() {
     let mut s = Session::cooling(claude());
     s.feed(Event::Shutdown);
     assert!(s.sentences().contains(TOLD), "{}", s.sentences());
-    let mut s = Session::busy(Policy { rules: SHUTDOWN_SINCE - 1, ..claude() });
+    let mut s = Session::busy(Policy { rules: RULES - 1, ..claude() });
     s.feed(Event::Shutdown);
     s.end(signal(15));
     assert!(s.sentences().contains("as requested."), "{}", s.sentences());

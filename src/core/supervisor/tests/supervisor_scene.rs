@@ -7,7 +7,7 @@ use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::supervisor::action::{Action, DecisionKind, HookAnswer, Reply, Typing};
 use crate::core::supervisor::event::{
-    Asker, Event, HookEvent, HookFacts, KeyClass, PromptOf, SessionsFileStatus, StartSource,
+    Asker, Event, HookEvent, HookFacts, KeyClass, PromptOf, RestartOrder, SessionsFileStatus, StartSource,
 };
 use crate::core::supervisor::phase::{EndCause, Phase, StartKind};
 use crate::core::supervisor::restart_signal::RestartSignal;
@@ -366,11 +366,11 @@ impl Session {
     }
 
     pub fn restart(&mut self, by: Asker) -> String {
-        self.feed(Event::Restart { id: 900, by, now: false, handoff: true })
+        self.feed(Event::Restart { id: 900, by, order: RestartOrder::USUAL })
     }
 
     pub fn restart_now(&mut self, by: Asker) -> String {
-        self.feed(Event::Restart { id: 900, by, now: true, handoff: true })
+        self.feed(Event::Restart { id: 900, by, order: RestartOrder { at_once: true, handoff: true } })
     }
 
     pub fn settings(&mut self) -> String {

@@ -54,9 +54,9 @@ fn quiet_comes_first_but_not_for_ever() {
     let mut model = ScreenModel::new(Size::cells(10, 2));
     assert_eq!(model.due(), None);
     write(&mut model, b"a", Stamp(5));
-    assert_eq!(model.due(), Some(Stamp(5 + QUIET_MS)));
+    assert_eq!(model.due(), Some(Stamp(5 + OUTPUT_PAUSE_MS)));
     write(&mut model, b"b", Stamp(5 + OLD_MS - 1));
-    assert_eq!(model.due(), Some(Stamp(5 + OLD_MS - 1 + QUIET_MS)));
+    assert_eq!(model.due(), Some(Stamp(5 + OLD_MS - 1 + OUTPUT_PAUSE_MS)));
     write(&mut model, b"c", Stamp(5 + OLD_MS));
     assert_eq!(model.due(), Some(Stamp(0)));
     model.feed_when_due(&clock);
@@ -85,7 +85,7 @@ fn a_flood_is_passed_over() {
     write(&mut model, b"\n\n\n\n", Stamp(5));
     model.look(|_| ());
     write(&mut model, &b"a line of text\r\n".repeat(2000), Stamp(5));
-    assert_eq!(model.step(), Some((16 * 1986, false)));
+    assert_eq!(model.step(), Some(FedBytes { length: 16 * 1986, is_whole_step: false }));
     assert_eq!(
         model.look(|screen| (screen.history_len(), screen.lines()[2].clone())),
         Some((10, "a line of text".to_owned()))

@@ -9,15 +9,16 @@ use crate::core::time::Stamp;
 
 /// The restarts and resumes of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct RestartBudget {
+pub(super) struct RestartLimit {
     /// When the restarts within the window happened.
     times: Vec<Stamp>,
     total: u32,
     /// People were told about the limit.
-    told: bool,
+    #[serde(rename = "told")]
+    limit_was_reported: bool,
 }
 
-impl RestartBudget {
+impl RestartLimit {
     pub(super) fn total(&self) -> u32 {
         self.total
     }
@@ -52,12 +53,12 @@ impl RestartBudget {
     /// Whether a hand-over by a level is refused; reports it once.
     pub(super) fn refuses_level(&mut self, step: &mut EventStep<'_>, restart: &Restart) -> bool {
         let refusal = self.refusal(step.now, restart);
-        if let Some(reason) = refusal.as_ref().filter(|_| !self.told) {
+        if let Some(reason) = refusal.as_ref().filter(|_| !self.limit_was_reported) {
             let text = format!("No restart: {reason}. Claude keeps running.");
             step.tell(DecisionKind::RestartIgnored, text).by(RestartBy::Level);
         }
-        self.told = refusal.is_some();
-        self.told
+        self.limit_was_reported = refusal.is_some();
+        self.limit_was_reported
     }
 
     /// The session's last sentence when the limit ends it.
@@ -75,7 +76,7 @@ mod tests {
     #[test]
     fn restarts_count_for_the_window_and_no_longer() {
         let restart = Restart { max_restarts: 2, window: span(1000), ..Restart::default() };
-        let mut budget = RestartBudget::default();
+        let mut budget = RestartLimit::default();
         budget.count(Stamp(0), &restart);
         assert!(!budget.is_used_up(Stamp(0), &restart));
         budget.count(Stamp(500), &restart);
@@ -87,7 +88,7 @@ mod tests {
     #[test]
     fn people_are_told_once_each_time_that_the_limit_is_reached() {
         let restart = Restart { max_restarts: 1, window: span(1000), ..Restart::default() };
-        let mut budget = RestartBudget::default();
+        let mut budget = RestartLimit::default();
         budget.count(Stamp(0), &restart);
         let told = [(1, 2), (2, 0), (1000, 0), (1001, 0)].map(|(now, actions)| {
             let mut out = Vec::new();

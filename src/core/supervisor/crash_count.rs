@@ -11,7 +11,7 @@ const DELIVERY_DEATHS: u32 = 2;
 
 /// How often the program has died.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct CrashGuard {
+pub(super) struct CrashCount {
     /// Crashes in quick succession: the pause grows with them.
     pub(super) in_a_row: u32,
     /// Deaths soon after the start, in a row.
@@ -20,7 +20,7 @@ pub(super) struct CrashGuard {
     pub(super) delivery_deaths: u32,
 }
 
-impl CrashGuard {
+impl CrashCount {
     pub(super) fn count(&mut self, quick: bool, delivering: bool) {
         self.quick_deaths = if quick { self.quick_deaths + 1 } else { 0 };
         self.in_a_row = if quick { self.in_a_row + 1 } else { 1 };
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn the_pause_grows_with_quick_deaths_and_they_end_it() {
         let recovery = Recovery { quick_deaths: 8, ..Recovery::default() };
-        let mut guard = CrashGuard::default();
+        let mut guard = CrashCount::default();
         let pauses: Vec<u64> = (0..8)
             .map(|_| {
                 assert_eq!(guard.gives_up(&recovery), None);
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn deaths_during_a_delivery_add_up_however_long_each_took() {
-        let (mut guard, recovery) = (CrashGuard::default(), Recovery::default());
+        let (mut guard, recovery) = (CrashCount::default(), Recovery::default());
         guard.count(false, true);
         assert_eq!(guard.gives_up(&recovery), None);
         guard.count(false, true);
