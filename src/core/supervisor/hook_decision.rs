@@ -246,7 +246,7 @@ impl Supervisor {
     fn turn_over(&mut self, step: &mut EventStep<'_>, id: u64, hook: &HookFacts) {
         self.run.hooks.turn_cut = false;
         self.run.set_turn(step.now, Turn::Idle);
-        self.limits.turn_ended_well(step, &mut self.conversation.limit_wait);
+        self.limits.turn_ended_well(step, &mut self.conversation.limit_wait, &self.policy);
         self.run.turn.background = hook.background;
         match &self.phase {
             Phase::Running | Phase::Waiting { .. } => self.hold(step, id, HookMoment::TurnEnd, hook.lines),

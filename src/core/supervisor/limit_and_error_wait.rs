@@ -25,13 +25,16 @@ use crate::core::time::{Stamp, WallTime};
 const SETTLE_MS: u64 = 2000;
 /// A person who typed within this time before an error counts as present, in ms.
 const PRESENT_MS: u64 = 60_000;
-/// The attempts that people are told of one by one, until a turn ends well or an hour passes without an
+/// The attempts that people are told of one by one, until Claude recovers or an hour passes without an
 /// error. With pauses from one minute on they take half an hour.
 const RETRIES: u32 = 5;
 /// The most attempts: with the longest pause between them, two days of an outage.
 const RETRIES_MOST: u32 = 100;
 /// The longest pause after an error, in ms.
 const LONGEST_PAUSE_MS: u64 = 1_800_000;
+/// A turn that ends well sooner than this after an error does not end the count, in ms: errors that come
+/// again and again get longer pauses, whoever reports them.
+const RECOVERED_MS: u64 = 600_000;
 /// Errors further apart than this are unrelated, in ms.
 const FORGET_MS: u64 = 3_600_000;
 /// A reset later than this is not believed, in ms: 32 days.
@@ -256,9 +259,11 @@ impl LimitWait {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct LimitHistory {
-    /// How often hopty continued after errors since a turn last ended well, and when the last error was.
+    /// How often hopty continued after errors since Claude last recovered, and when the last error was.
     tries: u32,
     failed: Option<Stamp>,
+    /// How often hopty continued after errors since a person last pressed a key.
+    continued: u32,
     /// When a person last pressed a key.
     keyed: Option<Stamp>,
     /// The limit that people were last told about, by kind and reset.
@@ -293,6 +298,7 @@ impl LimitHistory {
             }
             Some(LimitWait { cause: WaitCause::Error { .. }, due: Some(_), .. }) => {
                 self.tries = self.tries.saturating_sub(1);
+                self.continued = self.continued.saturating_sub(1);
             }
             _ => {}
         }
@@ -361,10 +367,11 @@ impl LimitHistory {
             AfterError::Always => true,
             AfterError::Never => false,
         };
-        if !may || self.tries >= retries_most(policy) {
+        if !may || self.tries.max(self.continued) >= retries_most(policy) {
             return None;
         }
         self.tries += 1;
+        self.continued += u32::from(!policy.is_previous_release());
         let first = recovery.retry_pause.ms();
         let pause = first.saturating_mul(1 << (self.tries - 1).min(20)).min(LONGEST_PAUSE_MS.max(first));
         Some(now.after(pause))
@@ -391,7 +398,7 @@ impl LimitHistory {
                      (attempt {tries} of {RETRIES})."
                 )
             }
-            None if tries >= most => {
+            None if tries.max(self.continued) >= most => {
                 format!("An API error ended the turn ({words}) after {most} retries; hopty gave up.")
             }
             None => format!("An API error ended the turn ({words}). hopty leaves the retry to you."),
@@ -415,6 +422,7 @@ impl LimitHistory {
         sends_own: bool,
     ) {
         self.keyed = Some(step.now);
+        self.continued = 0;
         let Some(halt) = wait.as_mut().filter(|_| !sends_own) else { return };
         let (error, seq) = (halt.limit().is_none(), halt.seq);
         if halt.due.take().is_some() {
@@ -427,8 +435,16 @@ impl LimitHistory {
     }
 
     /// A turn ended normally.
-    pub(super) fn turn_ended_well(&mut self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>) {
-        self.tries = 0;
+    pub(super) fn turn_ended_well(
+        &mut self,
+        step: &mut EventStep<'_>,
+        wait: &mut Option<LimitWait>,
+        policy: &Policy,
+    ) {
+        let recovered = self.failed.is_none_or(|at| step.now.since(at) >= RECOVERED_MS);
+        if recovered || policy.is_previous_release() {
+            self.tries = 0;
+        }
         if let Some(wait) = wait.take() {
             wait.end_by_prompt(step, None);
         }
@@ -550,11 +566,35 @@ mod tests {
         assert!(pauses.iter().flatten().sum::<u64>() > 86_400_000, "a day is not");
         assert_eq!(notices, RETRIES + 2, "people hear of the first ones, of the outage, and of its end");
         assert_eq!(wait, None, "nothing follows, so nothing is held back");
-        at(60_000, |step| history.turn_ended_well(step, &mut wait));
-        at(60_001, |step| history.turn_failed(step, &mut wait, &policy, None));
-        assert_eq!(wait.as_ref().and_then(|wait| wait.due), Some(Stamp(60_001).after(first)), "counted anew");
-        let words = at(60_002, |step| history.person_types(step, &mut wait, false));
+        let well = 100 * u64::from(RETRIES_MOST) + RECOVERED_MS;
+        at(well, |step| history.turn_ended_well(step, &mut wait, &policy));
+        at(well, |step| history.turn_failed(step, &mut wait, &policy, None));
+        assert_eq!(wait, None, "nobody was there meanwhile");
+        at(well, |step| history.person_types(step, &mut wait, false));
+        let again = well + PRESENT_MS;
+        at(again, |step| history.turn_failed(step, &mut wait, &policy, None));
+        assert_eq!(wait.as_ref().and_then(|wait| wait.due), Some(Stamp(again).after(first)), "counted anew");
+        let words = at(again + 1, |step| history.person_types(step, &mut wait, false));
         assert_eq!((words.as_str(), wait), ("continue.cancelled", None));
+    }
+
+    /// A process that Claude started can report errors that never were.
+    #[test]
+    fn errors_behind_turns_that_end_well_are_not_continued_without_end() {
+        let (mut history, mut wait) = (LimitHistory::default(), None);
+        let policy = claude();
+        let (mut now, mut pauses) = (0, Vec::new());
+        for _ in 0..RETRIES_MOST {
+            at(now, |step| history.turn_failed(step, &mut wait, &policy, Some("server_error")));
+            let due = wait.as_ref().and_then(|wait| wait.due).unwrap();
+            pauses.push(due.since(Stamp(now)));
+            now = due.0 + 1000;
+            at(now, |step| history.turn_ended_well(step, &mut wait, &policy));
+        }
+        let first = policy.config.recovery.retry_pause.ms();
+        assert_eq!(pauses[..5], [1, 2, 4, 8, 16].map(|times| times * first));
+        at(now, |step| history.turn_failed(step, &mut wait, &policy, Some("server_error")));
+        assert_eq!(wait, None, "hopty gives up until a person is there");
     }
 
     #[test]

@@ -375,7 +375,8 @@ impl Supervisor {
             Dropped::Quietly => step.decide(DecisionKind::RestartCancelled, text.clone()),
             Dropped::Openly | Dropped::Held => step.tell(DecisionKind::RestartCancelled, text.clone()),
         };
-        decision.also(request.seq).by(by).level(level).held(how == Dropped::Held);
+        let held = how == Dropped::Held && !self.policy.is_previous_release();
+        decision.also(request.seq).by(by).level(level).held(held);
         if self.phase.has_taken_prompt() {
             let interrupted = self.session.interrupted_at(step.line);
             step.act(Action::ReturnPrompt { submit: !interrupted });

@@ -15,8 +15,10 @@ use crate::core::time::Stamp;
 pub(super) struct LimitLaws {
     reset: Stamp,
     failed: Stamp,
-    /// Attempts to continue after errors since a turn last ended well or an hour passed quietly.
+    /// Attempts to continue after errors since a turn last ended well or an hour passed quietly, and since a
+    /// person last typed.
     tries: u32,
+    continued: u32,
     /// A person has typed since.
     typed: bool,
 }
@@ -28,7 +30,9 @@ impl LimitLaws {
                 self.reset = now.after(*left);
                 self.typed = false;
             }
-            Event::Keys { class, .. } => self.typed |= *class != KeyClass::Report,
+            Event::Keys { class, .. } if *class != KeyClass::Report => {
+                (self.typed, self.continued) = (true, 0)
+            }
             Event::Hook { hook, .. } if !hook.agent && hook.conversation.as_ref() == current => {
                 match hook.event {
                     HookEvent::StopFailure => {
@@ -55,8 +59,9 @@ impl LimitLaws {
             }
             ResumeAfter::Error => {
                 assert!(now >= self.failed.after(c.retry_pause.ms()), "without a pause");
-                self.tries += 1;
-                assert!(self.tries <= retries_most(policy), "for ever");
+                (self.tries, self.continued) = (self.tries + 1, self.continued + 1);
+                let most = if policy.is_previous_release() { self.tries } else { self.continued };
+                assert!(most <= retries_most(policy), "for ever");
             }
         }
     }

@@ -263,7 +263,7 @@ fn after_a_limit_hopty_goes_on_when_it_is_told_and_not_at_all_where_that_is_off(
 }
 
 #[test]
-fn a_turn_that_ends_well_begins_the_count_anew() {
+fn a_turn_that_ends_well_a_while_after_an_error_begins_the_count_anew() {
     let mut s = Session::busy(claude());
     for _ in 0..20 {
         fails(&mut s, "server_error");
@@ -273,6 +273,7 @@ fn a_turn_that_ends_well_begins_the_count_anew() {
         s.pass(60_000);
         s.screen(PromptBox::Ours);
         s.prompt(PromptOf::Sent);
+        s.after(600_000);
         s.call(HookEvent::Stop);
     }
 }
