@@ -226,7 +226,7 @@ pub enum TapeCommand {
     ExpectRequest {
         /// How long to wait.
         limit: Option<TapeTime>,
-        /// Which request, from 1; any of them unless given.
+        /// Which request of the test, from 1; any since the last input unless given.
         number: Option<u32>,
         /// What must be in it.
         pattern: TapePattern,
@@ -576,6 +576,8 @@ pub struct ModelError {
 pub struct HookCommand {
     /// How long to wait.
     pub limit: Option<TapeTime>,
+    /// Which call for the event in the test, from 1; any since the last input unless given.
+    pub number: Option<u32>,
     /// The event: `PreToolUse`.
     pub event: String,
     /// The hook's exit status.

@@ -360,7 +360,9 @@ impl Display for ModelReply {
 
 impl Display for HookCommand {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "Expect+Hook{} {}", Limit(self.limit), self.event)?;
+        write!(f, "Expect+Hook{}", Limit(self.limit))?;
+        self.number.map_or(Ok(()), |number| write!(f, " {number}"))?;
+        write!(f, " {}", self.event)?;
         self.exit.map_or(Ok(()), |exit| write!(f, " exit={exit}"))?;
         self.pattern.as_ref().map_or(Ok(()), |pattern| write!(f, " {pattern}"))?;
         self.payload.iter().try_for_each(|(path, value)| write!(f, " payload.{path}={value}"))

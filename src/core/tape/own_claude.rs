@@ -1,7 +1,7 @@
 //! `Claude`, `Model` and `Expect+Hook`.
 
 use super::command::{HookCommand, ModelError, ModelReply, ModelToolCall, ModelToolInput, TapeCommand};
-use super::own_commands::{need_name, need_number, parse_number, texts, unknown_option};
+use super::own_commands::{need_name, need_number, optional_number, parse_number, texts, unknown_option};
 use super::tape_args::{ArgResult, ArgWord, TapeArgs, parse_time};
 use super::tape_problem::printable;
 use super::tape_time::TapeTime;
@@ -84,8 +84,9 @@ fn model_option(word: &ArgWord, reply: &mut ModelReply) -> ArgResult<()> {
 }
 
 pub(super) fn expect_hook(args: &mut TapeArgs<'_>, limit: Option<TapeTime>) -> ArgResult<TapeCommand> {
+    let number = optional_number(args, "a call")?;
     let event = need_name(args, "an event such as PreToolUse")?;
-    let mut hook = HookCommand { limit, event, exit: None, pattern: None, payload: Vec::new() };
+    let mut hook = HookCommand { limit, number, event, exit: None, pattern: None, payload: Vec::new() };
     loop {
         if args.has_pattern() {
             if hook.pattern.is_some() {

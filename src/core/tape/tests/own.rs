@@ -159,7 +159,7 @@ fn claude_and_the_model() {
         "Expect+Hook PreToolUse exit=2 /not allowed/ payload.tool_input.command=\"rm -rf build\"",
         &["Expect+Hook PreToolUse exit=2 /not allowed/ payload.tool_input.command=\"rm -rf build\""],
     );
-    is_own("Expect+Hook@3s Stop", &["Expect+Hook@3s Stop"]);
+    is_own("Expect+Hook@3s Stop\nExpect+Hook 2 Stop", &["Expect+Hook@3s Stop", "Expect+Hook 2 Stop"]);
     is_own(
         "Expect+State idle Expect+State@9s busy Expect+Statusline '42 %'",
         &["Expect+State idle", "Expect+State@9s busy", r#"Expect+Statusline "42 %""#],
