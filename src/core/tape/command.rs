@@ -214,10 +214,14 @@ pub enum TapeCommand {
     },
 
     // Claude Code.
-    /// `Claude --model opus`: the real program, with the stand-in API.
-    Claude(Vec<TapeText>),
-    /// `Claude+StandIn`: hopty's own stand-in instead of the real program.
-    ClaudeStandIn(Vec<TapeText>),
+    /// `Claude --model opus`: the program with the stand-in API.
+    Claude {
+        /// `Claude+StandIn`: hopty's own stand-in instead of the real program.
+        stand_in: bool,
+        /// `Claude+Hopty`: in a session of hopty.
+        hopty: bool,
+        arguments: Vec<TapeText>,
+    },
     /// `Model text "done"`: the stand-in API's next answer.
     Model(ModelReply),
     /// `Plugin ./my-plugin`: a plugin directory that Claude loads.

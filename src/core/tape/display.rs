@@ -147,12 +147,10 @@ impl Display for TapeCommand {
                 let not = if *absent { "+Not" } else { "" };
                 write!(f, "Expect{not}+File{} {} {pattern}", Limit(*limit), TapeWord(path))
             }
-            C::Claude(arguments) => {
+            C::Claude { stand_in, hopty, arguments } => {
                 f.write_str("Claude")?;
-                words(f, arguments)
-            }
-            C::ClaudeStandIn(arguments) => {
-                f.write_str("Claude+StandIn")?;
+                f.write_str(if *stand_in { "+StandIn" } else { "" })?;
+                f.write_str(if *hopty { "+Hopty" } else { "" })?;
                 words(f, arguments)
             }
             C::Model(reply) => reply.fmt(f),

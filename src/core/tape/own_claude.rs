@@ -7,13 +7,15 @@ use super::tape_problem::printable;
 use super::tape_time::TapeTime;
 
 pub(super) fn claude(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
-    if let Some(suffix) = args.suffix()? {
-        if suffix != "StandIn" {
-            return Err(args.suffix_error(suffix, "`Claude+` is followed by StandIn"));
+    let (mut stand_in, mut hopty) = (false, false);
+    while let Some(suffix) = args.suffix()? {
+        match suffix {
+            "StandIn" if !stand_in => stand_in = true,
+            "Hopty" if !hopty => hopty = true,
+            _ => return Err(args.suffix_error(suffix, "`Claude+` is followed by StandIn or Hopty")),
         }
-        return texts(args).map(TapeCommand::ClaudeStandIn);
     }
-    texts(args).map(TapeCommand::Claude)
+    Ok(TapeCommand::Claude { stand_in, hopty, arguments: texts(args)? })
 }
 
 pub(super) fn model(args: &mut TapeArgs<'_>) -> ArgResult<ModelReply> {

@@ -34,6 +34,8 @@ use crate::testing::test_terminal::TestTerminal;
 const KEY: &str = "sk-ant-test-0123456789-abcdefghijklmnopqrst";
 /// The model's answer when the tape has none left. The tape fails then.
 const NO_REPLY: &str = "(the tape has no Model line for this request)";
+/// The variable that tells hopty which Claude to run.
+const HOPTY_CLAUDE: &str = "HOPTY_PROGRAM_CLAUDE";
 /// The longest time until Claude accepts input.
 const START_LIMIT: TapeTime = TapeTime::from_millis(30_000);
 
@@ -100,8 +102,14 @@ impl ClaudeTest {
         Ok(())
     }
 
-    /// Carries out `Claude` and `Claude+StandIn`.
-    pub fn start(&mut self, session: &mut TestSession, words: &[TapeText], is_stand_in: bool) -> StepResult {
+    /// Carries out `Claude`: with the stand-in, or in a session of hopty.
+    pub fn start(
+        &mut self,
+        session: &mut TestSession,
+        words: &[TapeText],
+        is_stand_in: bool,
+        is_in_session: bool,
+    ) -> StepResult {
         if !self.hopty.is_file() {
             return Err(StepFailure::command("a tape with Claude needs `hopty` in PATH")
                 .hint("install it with `cargo install --path DIR`, where DIR is the checkout of hopty"));
@@ -127,9 +135,13 @@ impl ClaudeTest {
             running.probe.wrap_file(&file).map_err(|error| failed("cannot watch the hooks", &error))?;
         }
         let mut env = home::environment(&home, &running.api.url(), KEY);
+        let mut argv = vec![program.into_os_string()];
+        if is_in_session {
+            let claude = std::mem::replace(&mut argv[0], self.hopty.clone().into_os_string());
+            env.push((HOPTY_CLAUDE.to_owned(), claude.to_string_lossy().into_owned()));
+        }
         // A tape may set its own value.
         env.retain(|(name, _)| !workspace.sets(name));
-        let mut argv = vec![program.into_os_string()];
         if !words.iter().any(|word| word.as_str() == "--model") {
             argv.extend(["--model".into(), home::USUAL_MODEL.into()]);
         }
@@ -469,18 +481,28 @@ fn activity(terminal: &TestTerminal, sessions: &Path, rules: &ScreenRuleSet) -> 
         ..ScreenText::default()
     };
     let view = rules.read(&text);
-    let file = sessions.join(format!("{}.json", terminal.pid()));
-    let said = sessions_file::read(&file).and_then(|said| said.status);
-    if view.dialog.is_some() || said == Some(SessionsFileStatus::Waiting) {
+    let said = reported_statuses(terminal.pid(), sessions);
+    if view.dialog.is_some() || said.contains(&SessionsFileStatus::Waiting) {
         return Some(AgentActivity::Blocked);
     }
-    if said == Some(SessionsFileStatus::Busy)
+    if said.contains(&SessionsFileStatus::Busy)
         || view.title_state == TitleState::Busy
         || view.busy_hint == Some(true)
     {
         return Some(AgentActivity::Busy);
     }
     view.prompt_box.map(|_| AgentActivity::Idle)
+}
+
+/// What the Claude with this pid reports in its file; in a session of hopty, where Claude is another process,
+/// what every running Claude of the test reports.
+fn reported_statuses(pid: i32, sessions: &Path) -> Vec<SessionsFileStatus> {
+    let read = |pid: i64| sessions_file::read(&sessions.join(format!("{pid}.json")));
+    if let Some(own) = read(pid.into()) {
+        return own.status.into_iter().collect();
+    }
+    let living = sessions_file::living(sessions).into_iter();
+    living.filter_map(|claude| read(claude.pid.into())?.status).collect()
 }
 
 fn model_lines(n: usize) -> String {

@@ -366,8 +366,9 @@ impl<'a> TapePlayer<'a> {
             C::ExpectFile { limit, path, absent, pattern } => {
                 expect_file(session, *limit, path, *absent, pattern)
             }
-            C::Claude(words) => self.claude.start(session, words, false),
-            C::ClaudeStandIn(words) => self.claude.start(session, words, true),
+            C::Claude { stand_in, hopty, arguments } => {
+                self.claude.start(session, arguments, *stand_in, *hopty)
+            }
             C::Plugin(dir) => self.claude.add_plugin(&session.workspace, dir),
             C::ExpectRequest { limit, number, pattern } => {
                 self.claude.expect_request(session, *limit, *number, pattern)

@@ -134,8 +134,11 @@ fn checks() {
 #[test]
 fn claude_and_the_model() {
     is_own(
-        "Claude --model opus 'a b'\nClaude\nClaude+StandIn -c",
-        &["Claude --model opus \"a b\"", "Claude", "Claude+StandIn -c"],
+        "Claude --model opus 'a b'\nClaude\nClaude+StandIn -c\nClaude+Hopty\nClaude+Hopty+StandIn -c",
+        &[
+            "Claude --model opus \"a b\"", "Claude", "Claude+StandIn -c", "Claude+Hopty",
+            "Claude+StandIn+Hopty -c",
+        ],
     );
     is_own(
         "Model text 'done' tokens=90000 after=300ms over=2s",
