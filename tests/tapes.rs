@@ -431,7 +431,7 @@ fn the_keys_of_a_watch_accept_snapshots_name_traces_and_play_all() {
     std::fs::write(dir.path().join("tests/two.tape"), "Start true\nExit 0\n").unwrap();
     let snapshot = dir.path().join("tests/snapshots/one__end.snap");
     let mut test = watch(dir.path());
-    test.wait_text("tests/one.tape fail; waiting for changes (a plays all, u accepts");
+    test.wait_text("tests/one.tape fails; waiting for changes (a plays all, u accepts");
     assert!(!snapshot.exists());
     test.send("o");
     test.wait_text("hopty: trace of tests/one.tape: /");
@@ -461,12 +461,12 @@ fn a_watch_plays_what_changes_and_all_on_enter() {
     let mut test = watch(dir.path());
     test.wait_text("all pass; waiting for changes");
     std::fs::write(dir.path().join("tests/one.tape"), "Start echo one\nExpect@100ms \"uno\"\n").unwrap();
-    test.wait_text("hopty: tests/one.tape fail; waiting for changes");
+    test.wait_text("hopty: tests/one.tape fails; waiting for changes");
     assert!(!test.lines().iter().any(|line| line.contains("playing") && line.contains("two")));
     std::fs::write(dir.path().join("tests/three.tape"), "Start true\nExit 0\n").unwrap();
     test.wait_text("hopty: playing tests/three.tape");
     test.wait_for("that it waits again", |screen| {
-        screen.lines().iter().filter(|line| line.contains("one.tape fail; waiting")).count() == 2
+        screen.lines().iter().filter(|line| line.contains("one.tape fails; waiting")).count() == 2
     });
     std::fs::write(dir.path().join("tests/one.tape"), "Start echo one\nExpect \"one\"\n").unwrap();
     test.wait_for("that all pass again", |screen| {

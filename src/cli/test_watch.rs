@@ -93,9 +93,10 @@ impl WatchSession<'_> {
         if summary.interrupted {
             return Ok(Some(summary.exit_code()));
         }
-        let result = match failing.is_empty() {
-            true => "all pass".to_owned(),
-            false => format!("{} fail", names(failing.keys())),
+        let result = match failing.len() {
+            0 => "all pass".to_owned(),
+            1 => format!("{} fails", names(failing.keys())),
+            _ => format!("{} fail", names(failing.keys())),
         };
         let help = match (self.keys.is_some(), failing.is_empty()) {
             (false, _) => "Ctrl+C ends",

@@ -99,7 +99,8 @@ pub(super) fn wait(options: &WaitOptions) -> Result<u8, VerbError> {
         return Err(timed_out(&name, &session, &conditions, options.timeout, is_moving));
     };
     if options.gone && !was_unmet && matches!(met.wanted, Wanted::Text(_)) {
-        note(format_args!("hopty: {} was not there, so it cannot go", visible(&met.text)));
+        let text = met.text.strip_prefix("not ").unwrap_or(&met.text);
+        note(format_args!("hopty: {} was not there, so it cannot go", visible(text)));
     }
     if matches!(met.wanted, Wanted::State(WaitFor::Exit)) && !met.negated {
         // So that the session's name is free when this process ends.

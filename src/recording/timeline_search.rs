@@ -90,6 +90,25 @@ impl<'a> TimelineSearch<'a> {
         Self { text: SearchText::new(text), direction, walk, began: from.events() }
     }
 
+    /// The same search over the whole recording, from its other end.
+    #[must_use]
+    pub fn from_other_end(&self) -> Self {
+        let mut walk = Moment::new(self.walk.timeline());
+        let began = match self.direction {
+            SearchDirection::Forward => 0,
+            SearchDirection::Backward => {
+                walk.seek(u64::MAX);
+                // The last event counts, too.
+                usize::MAX
+            }
+        };
+        Self { text: self.text.clone(), direction: self.direction, walk, began }
+    }
+
+    pub fn direction(&self) -> SearchDirection {
+        self.direction
+    }
+
     /// The position of the search, as a time in µs.
     pub fn at_us(&self) -> u64 {
         self.walk.at_us()

@@ -73,6 +73,8 @@ fn joined(places: &[ScreenPlace]) -> Vec<ScreenPlace> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct TextRank {
     is_no_prompt: bool,
+    /// A path of this machine is another one elsewhere.
+    is_no_path: bool,
     has_word: bool,
     has_no_digit: bool,
     is_single: bool,
@@ -85,6 +87,7 @@ impl TextRank {
         let letters = text.chars().filter(|c| c.is_alphabetic()).count();
         TextRank {
             is_no_prompt: !is_prompt,
+            is_no_path: !is_path(text),
             has_word: letters > 1,
             has_no_digit: !text.contains(|c: char| c.is_ascii_digit()),
             is_single,
@@ -95,7 +98,7 @@ impl TextRank {
 }
 
 /// The parts of a text that may be the same in the next run: words without digits, and single words with few
-/// digits.
+/// digits or of a path.
 fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> {
     let mut parts = Vec::new();
     // The start and the current end of the run of words.
@@ -118,9 +121,10 @@ fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> 
         let is_avoided = is_avoided || hidden.iter().any(|hidden| reveals(word, hidden));
         let has_digit = word.contains(|c: char| c.is_ascii_digit());
         // Several blanks and drawn lines are separators.
-        if is_drawn || is_avoided || has_digit {
+        let is_path = is_path(word);
+        if is_drawn || is_avoided || has_digit || is_path {
             finish(&mut run);
-            if has_digit && !is_avoided && !is_behind_date && !is_moment(word) {
+            if (has_digit || is_path) && !is_avoided && !is_behind_date && !is_moment(word) {
                 numbered.push(word.to_owned());
             }
             is_behind_date = is_date;
@@ -149,6 +153,12 @@ fn reveals(word: &str, hidden: &str) -> bool {
     let typed: Vec<char> = hidden.chars().collect();
     let length = HIDDEN_PART.min(typed.len());
     length > 2 && typed.windows(length).any(|part| word.contains(&part.iter().collect::<String>()))
+}
+
+/// Whether a word is an absolute path, also in quotes or parentheses.
+fn is_path(word: &str) -> bool {
+    let word = word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '/');
+    word.starts_with('/') && word.contains(char::is_alphabetic)
 }
 
 /// Whether a word looks like a time, a date or a count, which will differ next time.
@@ -180,6 +190,9 @@ mod tests {
             ("\r\nWed Nov 25 16:40:12 UTC 2026", Some("UTC")),
             ("\r\n│UP--DIR│Nov 27 05:56│", None),
             ("\r\n/tmp/hopty-x1y2z3/dir", None),
+            ("\r\n  1 root 20 /usr/local/bin/daemon -x", Some("root")),
+            ("\r\nsee '/etc/hosts' there", Some("there")),
+            ("\r\n/etc/hosts", Some("/etc/hosts")),
             ("\r\n----", None),
             ("\x1b[2J", None),
             ("\x1b[1;13HDone", Some("Done")),

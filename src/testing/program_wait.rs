@@ -715,7 +715,8 @@ impl TestTerminal {
         self.settle_answer_unless(since, rules, limit, &|_| false)
     }
 
-    fn settle_answer_unless(
+    /// The same, or until `is_enough` holds, which is checked at the end of each frame.
+    pub(super) fn settle_answer_unless(
         &mut self,
         since: &TestMark,
         rules: &SettleRules,

@@ -214,10 +214,14 @@ pub enum TapeCommand {
     },
 
     // Claude Code.
-    /// `Claude --model opus`: the real program, with the stand-in API.
-    Claude(Vec<TapeText>),
-    /// `Claude+StandIn`: hopty's own stand-in instead of the real program.
-    ClaudeStandIn(Vec<TapeText>),
+    /// `Claude --model opus`: the program with the stand-in API.
+    Claude {
+        /// `Claude+StandIn`: hopty's own stand-in instead of the real program.
+        stand_in: bool,
+        /// `Claude+Hopty`: in a session of hopty.
+        hopty: bool,
+        arguments: Vec<TapeText>,
+    },
     /// `Model text "done"`: the stand-in API's next answer.
     Model(ModelReply),
     /// `Plugin ./my-plugin`: a plugin directory that Claude loads.
@@ -226,7 +230,7 @@ pub enum TapeCommand {
     ExpectRequest {
         /// How long to wait.
         limit: Option<TapeTime>,
-        /// Which request, from 1; any of them unless given.
+        /// Which request of the test, from 1; any since the last input unless given.
         number: Option<u32>,
         /// What must be in it.
         pattern: TapePattern,
@@ -576,6 +580,8 @@ pub struct ModelError {
 pub struct HookCommand {
     /// How long to wait.
     pub limit: Option<TapeTime>,
+    /// Which call for the event in the test, from 1; any since the last input unless given.
+    pub number: Option<u32>,
     /// The event: `PreToolUse`.
     pub event: String,
     /// The hook's exit status.

@@ -147,12 +147,10 @@ impl Display for TapeCommand {
                 let not = if *absent { "+Not" } else { "" };
                 write!(f, "Expect{not}+File{} {} {pattern}", Limit(*limit), TapeWord(path))
             }
-            C::Claude(arguments) => {
+            C::Claude { stand_in, hopty, arguments } => {
                 f.write_str("Claude")?;
-                words(f, arguments)
-            }
-            C::ClaudeStandIn(arguments) => {
-                f.write_str("Claude+StandIn")?;
+                f.write_str(if *stand_in { "+StandIn" } else { "" })?;
+                f.write_str(if *hopty { "+Hopty" } else { "" })?;
                 words(f, arguments)
             }
             C::Model(reply) => reply.fmt(f),
@@ -360,7 +358,9 @@ impl Display for ModelReply {
 
 impl Display for HookCommand {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "Expect+Hook{} {}", Limit(self.limit), self.event)?;
+        write!(f, "Expect+Hook{}", Limit(self.limit))?;
+        self.number.map_or(Ok(()), |number| write!(f, " {number}"))?;
+        write!(f, " {}", self.event)?;
         self.exit.map_or(Ok(()), |exit| write!(f, " exit={exit}"))?;
         self.pattern.as_ref().map_or(Ok(()), |pattern| write!(f, " {pattern}"))?;
         self.payload.iter().try_for_each(|(path, value)| write!(f, " payload.{path}={value}"))

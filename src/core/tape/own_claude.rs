@@ -1,19 +1,21 @@
 //! `Claude`, `Model` and `Expect+Hook`.
 
 use super::command::{HookCommand, ModelError, ModelReply, ModelToolCall, ModelToolInput, TapeCommand};
-use super::own_commands::{need_name, need_number, parse_number, texts, unknown_option};
+use super::own_commands::{need_name, need_number, optional_number, parse_number, texts, unknown_option};
 use super::tape_args::{ArgResult, ArgWord, TapeArgs, parse_time};
 use super::tape_problem::printable;
 use super::tape_time::TapeTime;
 
 pub(super) fn claude(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
-    if let Some(suffix) = args.suffix()? {
-        if suffix != "StandIn" {
-            return Err(args.suffix_error(suffix, "`Claude+` is followed by StandIn"));
+    let (mut stand_in, mut hopty) = (false, false);
+    while let Some(suffix) = args.suffix()? {
+        match suffix {
+            "StandIn" if !stand_in => stand_in = true,
+            "Hopty" if !hopty => hopty = true,
+            _ => return Err(args.suffix_error(suffix, "`Claude+` is followed by StandIn or Hopty")),
         }
-        return texts(args).map(TapeCommand::ClaudeStandIn);
     }
-    texts(args).map(TapeCommand::Claude)
+    Ok(TapeCommand::Claude { stand_in, hopty, arguments: texts(args)? })
 }
 
 pub(super) fn model(args: &mut TapeArgs<'_>) -> ArgResult<ModelReply> {
@@ -84,8 +86,9 @@ fn model_option(word: &ArgWord, reply: &mut ModelReply) -> ArgResult<()> {
 }
 
 pub(super) fn expect_hook(args: &mut TapeArgs<'_>, limit: Option<TapeTime>) -> ArgResult<TapeCommand> {
+    let number = optional_number(args, "a call")?;
     let event = need_name(args, "an event such as PreToolUse")?;
-    let mut hook = HookCommand { limit, event, exit: None, pattern: None, payload: Vec::new() };
+    let mut hook = HookCommand { limit, number, event, exit: None, pattern: None, payload: Vec::new() };
     loop {
         if args.has_pattern() {
             if hook.pattern.is_some() {

@@ -190,6 +190,12 @@ pub(super) fn need_number(args: &mut TapeArgs<'_>, what: &str, least: u32, most:
     number(&word, what, least, most)
 }
 
+/// The number of one of several, from 1, if there is one.
+pub(super) fn optional_number(args: &mut TapeArgs<'_>, what: &str) -> ArgResult<Option<u32>> {
+    let word = args.word_if(|word| word.bytes().all(|b| b.is_ascii_digit()))?;
+    word.map(|word| number(&word, what, 1, 1_000_000)).transpose()
+}
+
 pub(super) fn need_time(args: &mut TapeArgs<'_>, what: &str) -> ArgResult<TapeTime> {
     let word = args.need_word(what)?;
     parse_time(word.as_str()).ok_or_else(|| {
@@ -556,8 +562,7 @@ fn expect_of(
     Ok(match what {
         "File" => C::ExpectFile { limit, path: args.path()?, absent, pattern: args.pattern()? },
         "Request" => {
-            let word = args.word_if(|word| word.bytes().all(|b| b.is_ascii_digit()))?;
-            let number = word.map(|word| number(&word, "a request", 1, 1_000_000)).transpose()?;
+            let number = optional_number(args, "a request")?;
             C::ExpectRequest { limit, number, pattern: args.pattern()? }
         }
         "Hook" => expect_hook(args, limit)?,

@@ -16,6 +16,9 @@ const IDLE_US: u64 = 2_000_000;
 const BAR_US: u64 = 2_000_000;
 /// The slowest and the fastest speed.
 const SPEEDS: (f64, f64) = (0.125, 64.0);
+/// By how many keys the list of keys scrolls, and the last one that it may begin with.
+const HELP_STEP: usize = 5;
+const HELP_LAST: usize = 15;
 /// The longest text that is searched for, in characters.
 const SEARCH_MAX: usize = 200;
 
@@ -61,10 +64,13 @@ pub struct PlayerState<'a> {
     now_us: u64,
     prompt: Option<SearchPrompt>,
     search: Option<TimelineSearch<'a>>,
+    /// The search has gone on at the other end of the recording.
+    search_wrapped: bool,
     searched: Option<(String, SearchDirection)>,
     hit: Option<TimelineHit>,
     words: Option<(String, u64)>,
-    help: bool,
+    /// The first key in the list of keys, from 0, while that is shown.
+    help: Option<usize>,
     /// The selected marker in the list, while that is shown.
     chosen: Option<usize>,
     bar_until: u64,
@@ -105,10 +111,11 @@ impl<'a> PlayerState<'a> {
             options,
             prompt: None,
             search: None,
+            search_wrapped: false,
             searched: None,
             hit: None,
             words: None,
-            help: false,
+            help: None,
             chosen: None,
             bar_until: now_us + BAR_US,
             written: None,
@@ -133,8 +140,8 @@ impl<'a> PlayerState<'a> {
         self.words.as_ref().map(|(words, _)| words.as_str())
     }
 
-    /// Whether the list of keys is shown.
-    pub fn shows_help(&self) -> bool {
+    /// The first key to show in the list of keys, from 0; `None` while the list is not shown.
+    pub fn first_help(&self) -> Option<usize> {
         self.help
     }
 
@@ -201,8 +208,19 @@ impl<'a> PlayerState<'a> {
             self.marker_key(key, chosen);
             return None;
         }
-        if std::mem::take(&mut self.help) || self.search.take().is_some() {
-            // Any key closes the list of keys and ends a search; Escape and `h` do nothing else.
+        let help = self.help.take();
+        if let Some(first) = help {
+            match key {
+                PlainKey::Down | PlainKey::Char('j') => self.help = Some((first + HELP_STEP).min(HELP_LAST)),
+                PlainKey::Up | PlainKey::Char('k') => self.help = Some(first.saturating_sub(HELP_STEP)),
+                _ => {}
+            }
+            if self.help.is_some() {
+                return None;
+            }
+        }
+        if help.is_some() || self.search.take().is_some() {
+            // Any other key closes the list of keys and ends a search; Escape and `h` do nothing else.
             if matches!(key, PlainKey::Escape | PlainKey::Char('h')) {
                 return None;
             }
@@ -227,7 +245,7 @@ impl<'a> PlayerState<'a> {
             PlainKey::Char('>') => self.set_speed(self.options.speed * 2.0),
             PlainKey::Char('<') => self.set_speed(self.options.speed / 2.0),
             PlainKey::Char('i') => self.toggle_idle(),
-            PlainKey::Char('h') => self.help = true,
+            PlainKey::Char('h') => self.help = Some(0),
             PlainKey::Char('m') if !self.options.raw => self.list_markers(),
             PlainKey::Char('s') => return Some(PlayerAction::Save),
             PlainKey::Char('r') => {
@@ -254,6 +272,10 @@ impl<'a> PlayerState<'a> {
             match search.turn() {
                 SearchTurn::Working => {}
                 SearchTurn::Found(hit) => self.found(hit),
+                SearchTurn::Nothing if !self.search_wrapped => {
+                    self.search_wrapped = true;
+                    *search = search.from_other_end();
+                }
                 SearchTurn::Nothing => {
                     self.search = None;
                     let text = self.searched.as_ref().map_or("", |(text, _)| text.as_str());
@@ -485,10 +507,15 @@ impl<'a> PlayerState<'a> {
             _ => SearchDirection::Backward,
         };
         self.search = Some(TimelineSearch::new(&self.moment, text, direction));
+        self.search_wrapped = false;
     }
 
     fn found(&mut self, hit: TimelineHit) {
-        self.search = None;
+        let direction = self.search.take().map(|search| search.direction());
+        if self.search_wrapped {
+            let end = if direction == Some(SearchDirection::Backward) { "end" } else { "start" };
+            self.say_now(format!("wrapped to the {end}"));
+        }
         self.moment.go_to(hit.events);
         self.hit = Some(hit);
         self.written = None;

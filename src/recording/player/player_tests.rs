@@ -160,6 +160,16 @@ fn text_is_searched_and_marked() {
     press(&mut state, "N", S);
     settle(&mut state, S);
     assert_eq!(seconds(&state), 4.0);
+    for (keys, at, words) in
+        [("/word 2\\b\n", 2.0, "start"), ("?word 60\n", 60.0, "end"), ("?word 2\\b\n", 2.0, "")]
+    {
+        press(&mut state, keys, S);
+        settle(&mut state, S);
+        assert_eq!(seconds(&state), at, "{keys}");
+        assert_eq!(state.words().is_some_and(|said| said.contains(words)), !words.is_empty(), "{keys}");
+    }
+    press(&mut state, "/word 4\n", S);
+    settle(&mut state, S);
     press(&mut state, "/nowhere\n", S);
     settle(&mut state, S);
     assert_eq!((seconds(&state), state.words()), (4.0, Some("not found: nowhere")));
@@ -205,7 +215,22 @@ fn the_keys_are_listed_in_forty_columns() {
         assert!(rows.iter().any(|row| row.contains(words)), "{words}: {rows:?}");
     }
     press(&mut state, "h", S);
-    assert!(!state.shows_help());
+    assert_eq!(state.first_help(), None);
+}
+
+#[test]
+fn the_list_of_keys_scrolls_in_a_small_terminal() {
+    let timeline = recording();
+    let mut state = PlayerState::new(&timeline, options(), 0);
+    press(&mut state, "h", S);
+    let has = |state: &PlayerState<'_>, words: &str| {
+        shown(state, (40, 12), S).iter().any(|row| row.contains(words))
+    };
+    assert!(has(&state, "play or pause") && has(&state, "more keys") && !has(&state, "quit"));
+    press(&mut state, "j", S);
+    assert!(has(&state, "quit") && has(&state, "raw output") && !has(&state, "more keys"));
+    press(&mut state, "k", S);
+    assert!(has(&state, "play or pause"));
 }
 
 #[test]

@@ -66,8 +66,8 @@ impl PlayerViewport {
         if cursor.visible && place.0 < cols && place.1 < height {
             picture.cursor = Some(place);
         }
-        if state.shows_help() {
-            cover_with_keys(&mut picture, cols, height);
+        if let Some(first) = state.first_help() {
+            cover_with_keys(&mut picture, first, cols, height);
         }
         if let Some(chosen) = state.chosen_marker() {
             cover_with_markers(&mut picture, state, chosen, (cols, height));
@@ -192,9 +192,16 @@ fn track(state: &PlayerState<'_>, cols: usize) -> String {
     line.into_iter().collect()
 }
 
-fn cover_with_keys(picture: &mut PlayerPicture, cols: u16, height: u16) {
-    let lines: Vec<String> = KEYS
+/// The list of keys from `first` on, or its end if that fits; the last line says that more follow.
+fn cover_with_keys(picture: &mut PlayerPicture, first: usize, cols: u16, height: u16) {
+    let room = usize::from(height).max(1);
+    let first = first.min(KEYS.len().saturating_sub(room));
+    let rest = &KEYS[first..];
+    let shown = if rest.len() > room { &rest[..room - 1] } else { rest };
+    let more = (shown.len() < rest.len()).then_some(&("\u{2193}", "more keys"));
+    let lines: Vec<String> = shown
         .iter()
+        .chain(more)
         .map(|(key, what)| format!("  {key}{}{what}  ", " ".repeat(11_usize.saturating_sub(key.width()))))
         .collect();
     cover(picture, &lines, None, (cols, height));

@@ -31,6 +31,16 @@ pub enum ReviewDecision {
     Skip,
 }
 
+impl ReviewDecision {
+    fn word(self) -> &'static str {
+        match self {
+            ReviewDecision::Accept => "accepted",
+            ReviewDecision::Reject => "rejected",
+            ReviewDecision::Skip => "skipped",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewAction {
     /// Carry out this decision on the item with this index. The review continues.
@@ -95,12 +105,15 @@ impl SnapshotReview {
                 return None;
             }
         };
-        // An item is decided only once, because its file is gone then.
-        let is_open = self.decisions.get(self.at).is_some_and(Option::is_none);
-        if !is_open {
-            return None;
-        }
         let item = self.at;
+        // An item is accepted or rejected only once, because its file is gone then.
+        match self.decisions.get(item)? {
+            None | Some(ReviewDecision::Skip) => {}
+            Some(decided) => {
+                self.message = Some(format!("it is {} already", decided.word()));
+                return None;
+            }
+        }
         self.decisions[item] = Some(decision);
         let count = self.items.len();
         if let Some(next) = (1..count).map(|n| (item + n) % count).find(|at| self.decisions[*at].is_none()) {
@@ -145,12 +158,8 @@ impl SnapshotReview {
     /// The page for a terminal of this size: exactly `rows` lines, none wider than `cols`.
     pub fn draw(&mut self, cols: usize, rows: usize) -> Vec<InkLine> {
         let Some(item) = self.items.get(self.at) else { return vec![InkLine::default(); rows] };
-        let decided = match self.decisions[self.at] {
-            Some(ReviewDecision::Accept) => "  accepted",
-            Some(ReviewDecision::Reject) => "  rejected",
-            Some(ReviewDecision::Skip) => "  skipped",
-            None => "",
-        };
+        let decided =
+            self.decisions[self.at].map_or(String::new(), |decision| format!("  {}", decision.word()));
         let head = format!("{}  {} of {}{decided}", item.name, self.at + 1, self.items.len());
         let panes: Vec<(&str, Vec<PaneRow>)> = if cols >= WIDE {
             vec![("old", old_pane(item)), ("new", new_pane(item)), ("difference", difference_pane(item))]
@@ -335,6 +344,7 @@ mod tests {
         review.key(&PlainKey::Char('p'));
         assert_eq!(review.key(&PlainKey::Char('r')), None, "it is decided");
         assert!(text(&mut review, 80, 10)[0].ends_with("2 of 2  accepted"));
+        assert!(text(&mut review, 80, 10)[9].starts_with("it is accepted already"));
         review.key(&PlainKey::Char('n'));
         assert_eq!(review.key(&PlainKey::Char('s')), Some(ReviewAction::Decide(0, ReviewDecision::Skip)));
         assert!(review.is_done());
@@ -342,6 +352,15 @@ mod tests {
         assert!(!review.is_done() && review.decisions()[1].is_none());
         assert_eq!(text(&mut review, 80, 10)[9], "disk full");
         assert_eq!(review.key(&PlainKey::Char('q')), Some(ReviewAction::End));
+    }
+
+    #[test]
+    fn a_skipped_item_can_be_decided_later() {
+        let mut review = review();
+        assert_eq!(review.key(&PlainKey::Char('s')), Some(ReviewAction::Decide(0, ReviewDecision::Skip)));
+        review.key(&PlainKey::Char('p'));
+        assert_eq!(review.key(&PlainKey::Char('a')), Some(ReviewAction::Decide(0, ReviewDecision::Accept)));
+        assert_eq!(review.decisions(), [Some(ReviewDecision::Accept), None]);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::step_failure::{StepFailure, StepResult};
 use super::test_files::copy_tree;
@@ -27,11 +27,15 @@ use crate::testing::hook_probe::{HookCall, HookProbe, STATUS_LINE};
 use crate::testing::isolation::TestDirs;
 use crate::testing::look::{TextPattern, nearest_line};
 use crate::testing::outcome::FailureKind;
+use crate::testing::program_wait::SettleRules;
+use crate::testing::test_terminal::TestTerminal;
 
 /// A fake key.
 const KEY: &str = "sk-ant-test-0123456789-abcdefghijklmnopqrst";
 /// The model's answer when the tape has none left. The tape fails then.
 const NO_REPLY: &str = "(the tape has no Model line for this request)";
+/// The variable that tells hopty which Claude to run.
+const HOPTY_CLAUDE: &str = "HOPTY_PROGRAM_CLAUDE";
 /// The longest time until Claude accepts input.
 const START_LIMIT: TapeTime = TapeTime::from_millis(30_000);
 
@@ -53,14 +57,20 @@ struct RunningModel {
     unanswered: Arc<Mutex<usize>>,
 }
 
+/// A request that the model has received.
+struct ReceivedRequest {
+    at: Instant,
+    /// All its texts, one part per line.
+    text: String,
+}
+
 impl RunningModel {
-    /// All texts of each request, one part per line.
-    fn request_texts(&self) -> Vec<String> {
-        let text = |request: &ApiRequest| {
+    fn requests(&self) -> Vec<ReceivedRequest> {
+        let received = |request: &ApiRequest| {
             let parts: Vec<String> = request.texts().into_iter().map(|(_, text)| text).collect();
-            parts.join("\n")
+            ReceivedRequest { at: request.at, text: parts.join("\n") }
         };
-        self.api.main_requests().iter().map(|request| text(request)).collect()
+        self.api.main_requests().iter().map(|request| received(request)).collect()
     }
 }
 
@@ -92,8 +102,14 @@ impl ClaudeTest {
         Ok(())
     }
 
-    /// Carries out `Claude` and `Claude+StandIn`.
-    pub fn start(&mut self, session: &mut TestSession, words: &[TapeText], is_stand_in: bool) -> StepResult {
+    /// Carries out `Claude`: with the stand-in, or in a session of hopty.
+    pub fn start(
+        &mut self,
+        session: &mut TestSession,
+        words: &[TapeText],
+        is_stand_in: bool,
+        is_in_session: bool,
+    ) -> StepResult {
         if !self.hopty.is_file() {
             return Err(StepFailure::command("a tape with Claude needs `hopty` in PATH")
                 .hint("install it with `cargo install --path DIR`, where DIR is the checkout of hopty"));
@@ -119,9 +135,13 @@ impl ClaudeTest {
             running.probe.wrap_file(&file).map_err(|error| failed("cannot watch the hooks", &error))?;
         }
         let mut env = home::environment(&home, &running.api.url(), KEY);
+        let mut argv = vec![program.into_os_string()];
+        if is_in_session {
+            let claude = std::mem::replace(&mut argv[0], self.hopty.clone().into_os_string());
+            env.push((HOPTY_CLAUDE.to_owned(), claude.to_string_lossy().into_owned()));
+        }
         // A tape may set its own value.
         env.retain(|(name, _)| !workspace.sets(name));
-        let mut argv = vec![program.into_os_string()];
         if !words.iter().any(|word| word.as_str() == "--model") {
             argv.extend(["--model".into(), home::USUAL_MODEL.into()]);
         }
@@ -210,33 +230,41 @@ impl ClaudeTest {
     ) -> StepResult {
         let wanted = session.workspace.pattern(pattern, true)?;
         let (running, limit) = (self.running_model()?, session.clock.check_limit(limit));
+        let since = last_input(session);
+        let is_in = |request: &ReceivedRequest| matches_text(&wanted, &request.text);
         let found = wait_beside(session, limit, |_| {
-            let texts = running.request_texts();
-            let is_in = |text: &String| matches_text(&wanted, text);
-            let holds = match number {
-                Some(number) => {
-                    let at = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
-                    texts.get(at).is_some_and(is_in)
+            let requests = running.requests();
+            let count = requests.len();
+            let Some(number) = number else {
+                let new = requests.iter().filter(|request| since.is_none_or(|since| request.at >= since));
+                let new: Vec<&ReceivedRequest> = new.collect();
+                if new.iter().any(|request| is_in(request)) {
+                    return Ok(());
                 }
-                None => texts.iter().any(is_in),
+                return Err(match requests.iter().position(is_in) {
+                    Some(at) => format!("{wanted} is in request {}, before the last input", at + 1),
+                    None if new.len() < count => {
+                        format!("{wanted} is in none of {} requests since the last input", new.len())
+                    }
+                    None => format!("{wanted} is in none of {count} requests"),
+                });
             };
-            let count = texts.len();
-            if holds {
-                return Ok(());
+            match requests.get(index(number)) {
+                Some(request) if is_in(request) => Ok(()),
+                Some(_) => Err(format!("{wanted} is not in request {number}")),
+                None => Err(format!("there was no request {number}; Claude made {count}")),
             }
-            Err(match number {
-                Some(number) if usize::try_from(number).is_ok_and(|n| n > count) => {
-                    format!("there was no request {number}; Claude made {count}")
-                }
-                Some(number) => format!("{wanted} is not in request {number}"),
-                None => format!("{wanted} is in none of {count} requests"),
-            })
         });
         found.map_err(|mut failure| {
-            let texts = running.request_texts();
-            let at = number.and_then(|number| usize::try_from(number).ok()).unwrap_or(texts.len());
-            let text = texts.get(at.saturating_sub(1));
-            if let Some(line) = text.and_then(|text| nearest_line(&wanted, text)) {
+            let requests = running.requests();
+            if number.is_none()
+                && let Some(at) = requests.iter().position(is_in)
+            {
+                failure.hint = Some(format!("`Expect+Request {}` looks at this request", at + 1));
+                return failure;
+            }
+            let at = number.map_or(requests.len().saturating_sub(1), index);
+            if let Some(line) = requests.get(at).and_then(|request| nearest_line(&wanted, &request.text)) {
                 failure.message = format!("{}; nearest: {line:?}", failure.message);
             }
             failure
@@ -245,8 +273,9 @@ impl ClaudeTest {
 
     /// What the model received so far, for the evidence of a failure; empty without requests.
     pub fn requests(&self) -> String {
-        let texts = self.running.as_ref().map(RunningModel::request_texts).unwrap_or_default();
-        (1..).zip(texts).map(|(number, text)| format!("── request {number} ──\n{text}\n")).collect()
+        let requests = self.running.as_ref().map(RunningModel::requests).unwrap_or_default();
+        let numbered = (1..).zip(requests);
+        numbered.map(|(number, request)| format!("── request {number} ──\n{}\n", request.text)).collect()
     }
 
     pub fn expect_hook(&self, session: &mut TestSession, hook: &HookCommand) -> StepResult {
@@ -257,26 +286,51 @@ impl ClaudeTest {
             payload.push((path.clone(), session.workspace.text(value)?));
         }
         let (running, limit) = (self.running_model()?, session.clock.check_limit(hook.limit));
-        wait_beside(session, limit, |_| {
-            let calls: Vec<HookCall> =
-                running.probe.calls().into_iter().filter(|call| call.event == hook.event).collect();
+        let since_us = last_input_us(session);
+        let event = &hook.event;
+        let is_old = |call: &HookCall| hook.number.is_none() && call.began_us < since_us;
+        let found = wait_beside(session, limit, |_| {
+            let all = running.probe.calls().into_iter().filter(|call| call.event == *event);
+            let all: Vec<HookCall> = all.collect();
+            let calls: Vec<&HookCall> = match hook.number {
+                Some(number) => all.get(index(number)).into_iter().collect(),
+                None => all.iter().filter(|call| !is_old(call)).collect(),
+            };
             let mut wrong = None;
-            for call in &calls {
+            for call in calls {
                 match hook_mismatch(call, hook.exit, pattern.as_ref(), &payload) {
                     None => return Ok(()),
                     Some(reason) => wrong = Some(reason),
                 }
             }
-            Err(match wrong {
-                Some(reason) => format!("{} was called, but {reason}", hook.event),
-                None => {
+            Err(match (wrong, hook.number) {
+                (Some(reason), Some(number)) => format!("call {number} for {event}: {reason}"),
+                (Some(reason), None) => format!("{event} was called, but {reason}"),
+                (None, Some(number)) if !all.is_empty() => {
+                    format!("there was no call {number} for {event}; {} so far", all.len())
+                }
+                (None, None) if !all.is_empty() => {
+                    format!("no hook was called for {event} since the last input; {} before", all.len())
+                }
+                (None, _) => {
                     let mut called: Vec<String> =
                         running.probe.calls().into_iter().map(|call| call.event).collect();
                     called.dedup();
                     let called = if called.is_empty() { "none".to_owned() } else { called.join(", ") };
-                    format!("no hook was called for {}; called: {called}", hook.event)
+                    format!("no hook was called for {event}; called: {called}")
                 }
             })
+        });
+        found.map_err(|mut failure| {
+            let mut all = running.probe.calls().into_iter().filter(|call| call.event == *event);
+            let right = all.position(|call| {
+                is_old(&call) && hook_mismatch(&call, hook.exit, pattern.as_ref(), &payload).is_none()
+            });
+            if let Some(at) = right {
+                let hint = format!("`Expect+Hook {} {event}` looks at a call before the last input", at + 1);
+                failure.hint = Some(hint);
+            }
+            failure
         })
     }
 
@@ -288,10 +342,15 @@ impl ClaudeTest {
     ) -> StepResult {
         let wanted = session.workspace.pattern(pattern, true)?;
         let (running, limit) = (self.running_model()?, session.clock.check_limit(limit));
+        let since_us = last_input_us(session);
         wait_beside(session, limit, |_| {
             let calls = running.probe.calls();
             let last = calls.iter().rev().find(|call| call.event == STATUS_LINE);
             match last {
+                Some(call) if call.began_us < since_us => Err(format!(
+                    "Claude has not asked for the status line since the last input; before it was {:?}",
+                    call.stdout.trim_end()
+                )),
                 Some(call) if matches_text(&wanted, &call.stdout) => Ok(()),
                 Some(call) => Err(format!("the status line is {:?}", call.stdout.trim_end())),
                 None => Err("no status line was asked for".to_owned()),
@@ -308,8 +367,29 @@ impl ClaudeTest {
         self.running_model()?;
         let rules = ScreenRuleSet::builtin().map_err(|error| StepFailure::command(error.to_string()))?;
         let limit = session.clock.limit(limit, START_LIMIT);
+        let sessions = session.workspace.dirs().home().join(".claude/sessions");
+        let began = Instant::now();
+        if let Some((named, terminal)) = session.terminals.current() {
+            terminal.pump_now();
+            // Claude shows the state of before the input until it has begun its turn. The screen of a busy
+            // one never settles.
+            if activity(terminal, &sessions, &rules) == Some(state) {
+                let is_over = |terminal: &TestTerminal| {
+                    activity(terminal, &sessions, &rules).is_some_and(|found| found != state)
+                        || state == AgentActivity::Busy && !terminal.watch().new_rows(&named.mark).is_empty()
+                };
+                let settle = SettleRules::default();
+                // Without an answer within the limit there will be none.
+                let _ = terminal.settle_answer_unless(&named.mark, &settle, limit, &is_over);
+            }
+        }
+        let limit = limit.saturating_sub(began.elapsed());
         let word = activity_word(state);
-        wait_beside(session, limit, |session| match activity(session, &rules) {
+        let found = |session: &mut TestSession| {
+            let (_, terminal) = session.terminals.current()?;
+            activity(terminal, &sessions, &rules)
+        };
+        wait_beside(session, limit, |session| match found(session) {
             Some(found) if found == state => Ok(()),
             Some(found) => Err(format!("Claude is {}, not {word}", activity_word(found))),
             None => Err(format!("Claude shows no prompt yet, so it is not {word}")),
@@ -370,11 +450,26 @@ fn wait_beside(
     }
 }
 
-/// What Claude is doing according to its screen and its sessions file. Both must report idle, because they do
-/// not report the start of a turn at the same time.
-fn activity(session: &mut TestSession, rules: &ScreenRuleSet) -> Option<AgentActivity> {
-    let home = session.workspace.dirs().home();
-    let (_, terminal) = session.terminals.current()?;
+/// When the last input was made in the current terminal.
+fn last_input(session: &mut TestSession) -> Option<Instant> {
+    session.terminals.current().map(|(_, terminal)| terminal.marked())
+}
+
+/// The same in µs since 1970, as the hook probe writes it; 0 without a program.
+fn last_input_us(session: &mut TestSession) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let at = last_input(session).map(|at| now.saturating_sub(at.elapsed()));
+    u64::try_from(at.unwrap_or_default().as_micros()).unwrap_or(0)
+}
+
+/// The index of the one with this number.
+fn index(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1)
+}
+
+/// What Claude is doing according to its screen and its file in `sessions`. Both must report idle, because
+/// they do not report the start of a turn at the same time.
+fn activity(terminal: &TestTerminal, sessions: &Path, rules: &ScreenRuleSet) -> Option<AgentActivity> {
     let screen = terminal.screen();
     let (cols, _) = screen.size();
     let cursor = screen.cursor();
@@ -386,18 +481,28 @@ fn activity(session: &mut TestSession, rules: &ScreenRuleSet) -> Option<AgentAct
         ..ScreenText::default()
     };
     let view = rules.read(&text);
-    let file = home.join(".claude/sessions").join(format!("{}.json", terminal.pid()));
-    let said = sessions_file::read(&file).and_then(|said| said.status);
-    if view.dialog.is_some() || said == Some(SessionsFileStatus::Waiting) {
+    let said = reported_statuses(terminal.pid(), sessions);
+    if view.dialog.is_some() || said.contains(&SessionsFileStatus::Waiting) {
         return Some(AgentActivity::Blocked);
     }
-    if said == Some(SessionsFileStatus::Busy)
+    if said.contains(&SessionsFileStatus::Busy)
         || view.title_state == TitleState::Busy
         || view.busy_hint == Some(true)
     {
         return Some(AgentActivity::Busy);
     }
     view.prompt_box.map(|_| AgentActivity::Idle)
+}
+
+/// What the Claude with this pid reports in its file; in a session of hopty, where Claude is another process,
+/// what every running Claude of the test reports.
+fn reported_statuses(pid: i32, sessions: &Path) -> Vec<SessionsFileStatus> {
+    let read = |pid: i64| sessions_file::read(&sessions.join(format!("{pid}.json")));
+    if let Some(own) = read(pid.into()) {
+        return own.status.into_iter().collect();
+    }
+    let living = sessions_file::living(sessions).into_iter();
+    living.filter_map(|claude| read(claude.pid.into())?.status).collect()
 }
 
 fn model_lines(n: usize) -> String {

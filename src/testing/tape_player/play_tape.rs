@@ -144,6 +144,9 @@ pub fn play(
 const CRASH_SIGNALS: [i32; 6] =
     [libc::SIGSEGV, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGSYS];
 
+/// How many processes that are left a failure names.
+const LEFT_NAMED: usize = 5;
+
 /// How long a program of a tape without checks has for its answer to the last command, which may be its end.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
 
@@ -366,8 +369,9 @@ impl<'a> TapePlayer<'a> {
             C::ExpectFile { limit, path, absent, pattern } => {
                 expect_file(session, *limit, path, *absent, pattern)
             }
-            C::Claude(words) => self.claude.start(session, words, false),
-            C::ClaudeStandIn(words) => self.claude.start(session, words, true),
+            C::Claude { stand_in, hopty, arguments } => {
+                self.claude.start(session, arguments, *stand_in, *hopty)
+            }
             C::Plugin(dir) => self.claude.add_plugin(&session.workspace, dir),
             C::ExpectRequest { limit, number, pattern } => {
                 self.claude.expect_request(session, *limit, *number, pattern)
@@ -475,9 +479,13 @@ pub fn wants_to_be_alone(tape: &Tape) -> bool {
 }
 
 fn leftovers_failure(left: &[LeftProcess]) -> Box<StepFailure> {
-    let names: Vec<String> =
-        left.iter().map(|process| format!("{} (pid {})", process.command, process.pid)).collect();
-    let noun = if names.len() == 1 { "a process is" } else { "processes are" };
+    let named = left.iter().take(LEFT_NAMED);
+    let mut names: Vec<String> =
+        named.map(|process| format!("{} (pid {})", process.command, process.pid)).collect();
+    if left.len() > LEFT_NAMED {
+        names.push(format!("and {} more", left.len() - LEFT_NAMED));
+    }
+    let noun = if left.len() == 1 { "a process is" } else { "processes are" };
     StepFailure::new(
         FailureKind::Leftovers,
         format!("{noun} left after the end of the tape: {}", names.join(", ")),

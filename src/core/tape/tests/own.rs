@@ -134,8 +134,11 @@ fn checks() {
 #[test]
 fn claude_and_the_model() {
     is_own(
-        "Claude --model opus 'a b'\nClaude\nClaude+StandIn -c",
-        &["Claude --model opus \"a b\"", "Claude", "Claude+StandIn -c"],
+        "Claude --model opus 'a b'\nClaude\nClaude+StandIn -c\nClaude+Hopty\nClaude+Hopty+StandIn -c",
+        &[
+            "Claude --model opus \"a b\"", "Claude", "Claude+StandIn -c", "Claude+Hopty",
+            "Claude+StandIn+Hopty -c",
+        ],
     );
     is_own(
         "Model text 'done' tokens=90000 after=300ms over=2s",
@@ -159,7 +162,7 @@ fn claude_and_the_model() {
         "Expect+Hook PreToolUse exit=2 /not allowed/ payload.tool_input.command=\"rm -rf build\"",
         &["Expect+Hook PreToolUse exit=2 /not allowed/ payload.tool_input.command=\"rm -rf build\""],
     );
-    is_own("Expect+Hook@3s Stop", &["Expect+Hook@3s Stop"]);
+    is_own("Expect+Hook@3s Stop\nExpect+Hook 2 Stop", &["Expect+Hook@3s Stop", "Expect+Hook 2 Stop"]);
     is_own(
         "Expect+State idle Expect+State@9s busy Expect+Statusline '42 %'",
         &["Expect+State idle", "Expect+State@9s busy", r#"Expect+Statusline "42 %""#],
