@@ -16,7 +16,8 @@
 //! HOPTY_HISTORIES=10000 cargo test --release --lib nothing_old_is_taken      # wrong passes, against an oracle
 //! HOPTY_SETTLE=1000 cargo test --release --lib a_starved_program             # under eight busy loops
 //! cargo bench --bench timeline                                               # loading and seeking
-//! cargo bench --bench relay -- all --peers hopty,hopty-rec,asciinema         # what a recording costs
+//! cargo bench --bench relay -- latency --peers hopty,hopty-rec               # what a recording adds to a key
+//! cargo bench --bench relay -- throughput --peers hopty,hopty-rec,asciinema  # and takes of the throughput
 //! ```
 
 mod latency;
