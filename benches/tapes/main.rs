@@ -8,7 +8,7 @@
 //! Peers are pexpect (`pip install pexpect`), tmux (scripts with `send-keys` and `capture-pane`) and expect
 //! (`apt install tmux expect`). `HOPTY_BENCH_PYTHON3` names a Python that has pexpect, where that in PATH
 //! does not. Each does the same as the tape, without the pauses that it makes by default. Nothing is
-//! asserted.
+//! asserted. testty is not among them: version 0.18.1 needs a newer Rust than this project.
 //!
 //! Other figures of tapes and recordings are measured elsewhere:
 //!
