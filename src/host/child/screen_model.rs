@@ -4,8 +4,8 @@
 //! Bytes are read into its chunks, written to the terminals from there, and wait until the child is quiet,
 //! until too many wait, or until the screen is read, which then is up to date. The backlog is bounded and
 //! nothing is dropped. A few bytes can cost the model as much as a whole screen, so its work is bounded by time:
-//! a reader that would have to wait longer than [`LOOK_US`] sees an older screen. A model that panics is switched off ([`super::guarded_screen`]); the bytes still reach
-//! the terminals.
+//! a reader that would have to wait longer than [`LOOK_US`] sees an older screen. A model that panics is
+//! switched off ([`super::guarded_screen`]); the bytes still reach the terminals.
 
 use std::collections::VecDeque;
 
@@ -351,10 +351,10 @@ impl ScreenModel {
         let rests = begun < self.rests_until;
         let end = begun + if rests { SLICE_US } else { LOOK_US };
         let mut at = begun;
-        while let Some((fed, whole)) = self.step() {
+        while let Some(FedBytes { length, is_whole_step }) = self.step() {
             let took = self.stopwatch.micros() - at;
             at += took;
-            self.step = next_step(self.step, fed, took, whole);
+            self.step = next_step(self.step, length, took, is_whole_step);
             if at >= end {
                 if !rests {
                     self.rests_until = at + REST_US;
