@@ -1,5 +1,5 @@
-//! The reports of `hopty test`, each read by a program that others use for it: TAP by `prove`, JUnit by a schema and by
-//! Python's XML reader, JSON lines by the tables of `docs/TESTING_TUIS.md`.
+//! The reports of `hopty test`, each read by a program that others use for it: TAP by `prove`, JUnit by a
+//! schema and by Python's XML reader, JSON lines by the tables of `docs/TESTING_TUIS.md`.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -14,8 +14,8 @@ use serde_json::Value;
 use source::{root, text};
 use support::{claude, needs};
 
-/// JUnit as its consumers read it, in our own words: what Jenkins, GitLab and Surefire document, with the `file` and `line`
-/// that Jenkins' own schema lacks.
+/// JUnit as its consumers read it, in our own words: what Jenkins, GitLab and Surefire document, with the
+/// `file` and `line` that Jenkins' own schema lacks.
 const SCHEMA: &str = "fixtures/reports/junit.xsd";
 
 /// Reads JUnit as consumers in Python do, and prints what they count.

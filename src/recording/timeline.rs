@@ -15,8 +15,8 @@ const CHECKPOINTS_MAX: usize = 64 << 20;
 const OUTPUT_MAX: usize = 1 << 30;
 /// The most events and marks that are kept.
 const EVENTS_MAX: usize = 16 << 20;
-/// The most time to feed a screen all of it, in µs, and how much more for each byte: some ten times what usual
-/// output takes. A few bytes can fill a large screen.
+/// The most time to feed a screen all of it, in µs, and how much more for each byte: some ten times what
+/// usual output takes. A few bytes can fill a large screen.
 const TIME_MAX: u64 = 10_000_000;
 const TIME_PER_BYTE: u64 = 1;
 /// Output between two readings of the clock, in bytes; on a screen of more than [`LARGE_CELLS`] less.

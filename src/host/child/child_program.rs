@@ -47,8 +47,8 @@ impl Child {
         self.run.as_ref().and_then(|run| u32::try_from(run.pid).ok())
     }
 
-    /// Watches the master: for output if `room` and if the screen model has room, and for room if input waits to
-    /// be written.
+    /// Watches the master: for output if `room` and if the screen model has room, and for room if input waits
+    /// to be written.
     pub fn register<'fd>(&'fd self, set: &mut PollSet<'fd, PollToken>, room: bool) {
         let Some(run) = &self.run else { return };
         match (room && !run.model.is_full() && run.may_have_output(), run.input.is_empty()) {

@@ -3,9 +3,9 @@
 //!
 //! Bytes are read into its chunks, written to the terminals from there, and wait until the child is quiet,
 //! until too many wait, or until the screen is read, which then is up to date. The backlog is bounded and
-//! nothing is dropped. A few bytes can cost the model as much as a whole screen, so its work is bounded by time:
-//! a reader that would have to wait longer than [`LOOK_US`] sees an older screen. A model that panics is
-//! switched off ([`super::guarded_screen`]); the bytes still reach the terminals.
+//! nothing is dropped. A few bytes can cost the model as much as a whole screen, so its work is bounded by
+//! time: a reader that would have to wait longer than [`LOOK_US`] sees an older screen. A model that panics
+//! is switched off ([`super::guarded_screen`]); the bytes still reach the terminals.
 
 use std::collections::VecDeque;
 
@@ -44,7 +44,8 @@ const SLICE_US: u64 = 250;
 const LOOK_US: u64 = 200_000;
 /// How long readers then get the screen without such a delay, in microseconds.
 const REST_US: u64 = 5 * LOOK_US;
-/// Bytes that are fed between two readings of the clock: at first and at most. Fewer if a few bytes take long.
+/// Bytes that are fed between two readings of the clock: at first and at most. Fewer if a few bytes take
+/// long.
 const STEP: usize = 8192;
 /// The fewest bytes that are fed between two readings of the clock: two sequences.
 const STEP_MIN: usize = 16;
