@@ -85,6 +85,7 @@ impl Words {
         let number = |at: usize| 1 + at as u64 + if at > 0 { capture.prompts.dropped } else { 0 };
         capture.prompts.here.iter().enumerate().rev().for_each(|(at, prompt)| add(prompt, Some(number(at))));
         capture.prompts.before.iter().for_each(|prompt| add(prompt, None));
+        join_stopped(&mut prompts);
         Self {
             prompts,
             dropped: capture.prompts.dropped,
@@ -176,6 +177,26 @@ impl Words {
     /// Which of the prompts set the current work.
     pub fn request_start(&self) -> usize {
         request_start(self.prompts.iter().map(|said| &said.prompt))
+    }
+}
+
+/// Joins the prompt that a hand-over stopped, which is the newest of the conversation before, with the first
+/// of this one: the person said it once.
+fn join_stopped(prompts: &mut Vec<PersonPrompt>) {
+    let at = prompts.partition_point(|said| said.number.is_some());
+    if at == 0 || at >= prompts.len() {
+        return;
+    }
+    let (first, stopped) = (&prompts[at - 1].prompt, &prompts[at].prompt);
+    let cap = PASSED_CHARS[0];
+    let is_same = first.text == stopped.text
+        || shorten(&with_short_pastes(&first.text, cap), cap) == stopped.text
+        || cut_words(&first.text, REQUEST_BYTES) == stopped.text;
+    if prompts[at - 1].number == Some(1) && is_same && stopped.kind == first.kind {
+        let stopped = prompts.remove(at).prompt;
+        let first = &mut prompts[at - 1].prompt;
+        first.asked = first.asked.take().or(stopped.asked);
+        first.selected = first.selected.take().or(stopped.selected);
     }
 }
 
@@ -477,6 +498,23 @@ mod tests {
             words.prompts[order[12]].prompt.text.starts_with('\u{5225}'),
             "with its label \"ok\" is longer"
         );
+    }
+
+    #[test]
+    fn the_prompt_that_a_hand_over_stopped_is_told_once() {
+        let mut of = capture("g");
+        of.prompts.here = vec![prompt("B"), prompt("go on")];
+        let asked = Some("A) granite\nB) slate".to_owned());
+        of.prompts.before =
+            vec![TranscriptPrompt { asked: asked.clone(), ..prompt("B") }, prompt("build it")];
+        let words = Words::of(&of);
+        let texts: Vec<&str> = words.prompts.iter().map(|said| &*said.prompt.text).collect();
+        assert_eq!(texts, ["go on", "B", "build it"]);
+        assert_eq!((&words.prompts[1].prompt.asked, words.prompts[1].times), (&asked, 1));
+        let long = format!("{} end", "a berth has a length. ".repeat(600));
+        of.prompts.here = vec![prompt(&long)];
+        of.prompts.before = vec![prompt(&shorten(&long, PASSED_CHARS[0]))];
+        assert_eq!(Words::of(&of).prompts.len(), 1);
     }
 
     #[test]
