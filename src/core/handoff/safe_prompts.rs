@@ -29,6 +29,8 @@ const REQUEST_BYTES: usize = 256 << 10;
 const WIDEST: usize = 4096;
 /// The length of a tool call that a prompt is about, in characters.
 const CALL_CHARS: usize = 120;
+/// How much shorter than another prompt one counts that prohibits or demands something, in columns.
+const STANDING_COLUMNS: usize = 60;
 /// The newest prompts of those that are passed on.
 const NEWEST: usize = 12;
 /// The oldest prompts of those: specifications and rules are there.
@@ -202,9 +204,10 @@ fn join_stopped(prompts: &mut Vec<PersonPrompt>) {
 
 /// The positions of prompts (newest first) in the order in which they are kept when not all fit: the newest
 /// `ends` and as many of the oldest, then the shortest, newer before older, repeated ones last. Rules,
-/// corrections and revocations are short in every language, and tasks are long. A long prompt counts by its
-/// shortest prohibition or demand, or by its beginning and its shortest sentence with a number. `beside`: the
-/// columns of the label of the prompt at a position.
+/// corrections and revocations are short in every language, and tasks are long. What prohibits or demands
+/// counts as shorter than it is: finished questions are short, too. A long prompt counts by its shortest
+/// prohibition or demand, or by its beginning and its shortest sentence with a number. `beside`: the columns
+/// of the label of the prompt at a position.
 pub fn by_worth(
     places: &[usize],
     prompts: &[PersonPrompt],
@@ -220,7 +223,9 @@ pub fn by_worth(
         .iter()
         .map(|at| {
             let text = &*prompts[*at].prompt.text;
-            (!said.insert(text), shown_width(text) + beside(*at), *at)
+            let width = shown_width(text) + beside(*at);
+            let less = if is_standing(&own_words(text)) { STANDING_COLUMNS } else { 0 };
+            (!said.insert(text), width.saturating_sub(less), *at)
         })
         .collect();
     between.sort_unstable();
@@ -486,18 +491,16 @@ mod tests {
         let texts: Vec<&str> = order.iter().map(|at| words.prompts[*at].prompt.text.as_str()).collect();
         assert_eq!(texts.len(), all.len());
         assert!(texts[..12].iter().all(|text| text.starts_with("rename")));
-        assert_eq!(texts[12], "ok");
-        for (place, begin) in [(13, "\u{5225}"), (14, "you may push"), (15, "Never push"), (97, "rename")] {
+        for (place, begin) in
+            [(12, "you may push"), (13, "ok"), (14, "\u{5225}"), (15, "Never push"), (97, "rename")]
+        {
             assert!(texts[place].starts_with(begin), "{place}: {}", texts[place]);
         }
         assert!(texts[texts.len() - 1].starts_with("read it"), "a rule in a paste is nobody's");
         assert_eq!(by_worth(&all[..8], &words.prompts, 6, |_| 0).len(), 8);
         let offered = |at: usize| if words.prompts[at].prompt.text == "ok" { 60 } else { 0 };
         let order = by_worth(&all, &words.prompts, 6, offered);
-        assert!(
-            words.prompts[order[12]].prompt.text.starts_with('\u{5225}'),
-            "with its label \"ok\" is longer"
-        );
+        assert!(words.prompts[order[14]].prompt.text.starts_with("Never"), "with its label \"ok\" is longer");
     }
 
     #[test]
