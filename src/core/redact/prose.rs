@@ -119,7 +119,7 @@ fn class_at_end(sentence: &str) -> Option<NameClass> {
         return Some(NameClass::Token);
     }
     let from = words.rmatch_indices(' ').nth(1).map_or(0, |(at, _)| at + 1);
-    name_class(words[from..].as_bytes())
+    name_class(&words.as_bytes()[from..])
 }
 
 /// Whether a value apart from its name is a secret: at least 16 random letters and digits, or a password that
