@@ -363,3 +363,37 @@ fn the_newest_recording_is_found_and_its_markers_are_listed() {
     assert_eq!(term.wait_exit(), 0);
     term.assert_whole();
 }
+
+#[test]
+fn a_recording_that_is_none_is_refused_at_once() {
+    let world = World::plain();
+    let usual = usual(&world);
+    let fifo = world.project.join("fifo.cast");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for (path, what) in [(fifo.to_str().unwrap(), "a FIFO"), ("/dev/zero", "a device")] {
+        let output = play(&world, &[path, "--text"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("it is {what}, not a recording")), "{said}");
+    }
+    // It is newer than the recording.
+    let last = play(&world, &["--last", "--text"]);
+    assert!(String::from_utf8_lossy(&last.stdout).contains("last"), "{last:?}");
+    let shell = format!("exec {} play <(cat {}) --text", hopty().display(), usual.display());
+    let piped = Command::new("bash").args(["-c", &shell]).envs(world.env.clone()).output().unwrap();
+    assert!(String::from_utf8_lossy(&piped.stdout).contains("last"), "{piped:?}");
+    for head in [
+        "<!doctype html>".to_owned(),
+        format!("<!doctype html>{}", "<script type=\"application/x-asciicast\" id=\"cast\">"),
+    ] {
+        let page = world.project.join("page.html");
+        std::fs::write(&page, head).unwrap();
+        std::fs::File::options().write(true).open(&page).unwrap().set_len(4 << 30).unwrap();
+        let shell = format!("ulimit -v 600000; exec {} play page.html --text", hopty().display());
+        let mut command = Command::new("bash");
+        command.args(["-c", &shell]).envs(world.env.clone()).current_dir(&world.project);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("the page has no recording in it"), "{said}");
+    }
+}

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use crate::run::Options;
 use crate::session::Session;
 use crate::stats::{Slice, cell, median, quantile, table, undisturbed};
-use crate::target::{Target, under};
+use crate::target::{ROW, Target, under};
 use crate::tty;
 
 /// Keys of a round at rest.
@@ -208,5 +208,29 @@ fn print(options: &Options, found: &BTreeMap<&str, Found>) {
     judged.extend(limits(&of.flood_echo, &base.flood_echo, 1.5));
     judged.push("0".to_owned());
     under(&mut rows, judged);
+    table(&head, &rows);
+    if let Some(recording) = found.get("hopty-rec").filter(|_| found.contains_key("hopty")) {
+        print_recording(recording, of);
+    }
+}
+
+/// What a recording adds to a key: nothing, within what two equal sessions differ by.
+fn print_recording(recording: &Found, without: &Found) {
+    let target = Target::AtMost(1.05);
+    let parts = [
+        (&recording.idle, &without.idle),
+        (&recording.flood_in, &without.flood_in),
+        (&recording.flood_echo, &without.flood_echo),
+    ];
+    let mut judged = Vec::new();
+    let mut row = vec!["hopty-rec".to_owned()];
+    for (part, base) in parts {
+        let ([_, p50, p99], [_, base_p50, base_p99]) = (part.values(), base.values());
+        row.extend([cell(p50 / base_p50, 2), cell(p99 / base_p99, 2)]);
+        judged.extend([target.judge(p50 / base_p50), String::new()]);
+    }
+    println!("Key round trip of a session that is recorded, ×hopty\n");
+    let rows = [row, std::iter::once(ROW.to_owned()).chain(judged).collect()];
+    let head = ["key", "idle p50", "p99", "flood, to the child p50", "p99", "flood, echo p50", "p99"];
     table(&head, &rows);
 }

@@ -2,21 +2,22 @@
 //!
 //! ```sh
 //! cargo bench --bench tapes                      # everything, about a minute
-//! cargo bench --bench tapes -- trivial 100       # one program after another: trivial | many | latency, and how often
+//! cargo bench --bench tapes -- trivial 100     # one alone after another: trivial | many | latency, how often
 //! ```
 //!
 //! Peers are pexpect (`pip install pexpect`), tmux (scripts with `send-keys` and `capture-pane`) and expect
 //! (`apt install tmux expect`). `HOPTY_BENCH_PYTHON3` names a Python that has pexpect, where that in PATH
 //! does not. Each does the same as the tape, without the pauses that it makes by default. Nothing is
-//! asserted.
+//! asserted. testty is not among them: version 0.18.1 needs a newer Rust than this project.
 //!
 //! Other figures of tapes and recordings are measured elsewhere:
 //!
 //! ```sh
-//! HOPTY_HISTORIES=10000 cargo test --release --lib nothing_old_is_taken      # wrong passes, against an oracle
+//! HOPTY_HISTORIES=10000 cargo test --release --lib nothing_old_is_taken   # wrong passes, against an oracle
 //! HOPTY_SETTLE=1000 cargo test --release --lib a_starved_program             # under eight busy loops
 //! cargo bench --bench timeline                                               # loading and seeking
-//! cargo bench --bench relay -- all --peers hopty,hopty-rec,asciinema         # what a recording costs
+//! cargo bench --bench relay -- latency --peers hopty,hopty-rec       # what a recording adds to a key
+//! cargo bench --bench relay -- throughput --peers hopty,hopty-rec,asciinema  # and takes of the throughput
 //! ```
 
 mod latency;

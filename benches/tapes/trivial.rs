@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::peers::{Peer, succeed};
+use crate::peers::{Peer, Tool, succeed};
 use crate::support::place::Place;
-use crate::support::stats::{cell, median, table};
+use crate::support::stats::{cell, median, quantile, table};
 use crate::support::target::{Target, under};
 
 /// How often all of it is done; the middle one counts.
@@ -25,27 +25,46 @@ fn seconds(peer: &Peer, tests: usize, jobs: usize) -> Result<f64> {
     Ok(median(&rounds))
 }
 
-/// What one test takes.
+/// Milliseconds of each of `times` commands that do one test, the start of the command included.
+fn alone(peer: &Peer, times: usize) -> Result<Vec<f64>> {
+    let mut each = Vec::new();
+    for _ in 0..times {
+        let place = Place::new()?;
+        let commands = peer.commands(&place, 1, 1)?;
+        let began = Instant::now();
+        succeed(peer.name(), commands)?;
+        each.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(each)
+}
+
+/// What one test takes, among others and alone.
 pub fn one_after_another(peers: &[Peer], tests: usize) -> Result<()> {
     let target = Target::AtMost(8.0);
     let mut rows = Vec::new();
-    let mut own = f64::NAN;
+    let mut own = [f64::NAN; 2];
     for peer in peers {
         let all = seconds(peer, tests, 1)? * 1e3 / tests as f64;
-        let alone = seconds(peer, 1, 1)? * 1e3;
-        if peer.name() == "hopty" {
-            own = all;
+        let each = alone(peer, tests)?;
+        let [p50, p99] = [0.5, 0.99].map(|q| quantile(&each, q));
+        let is_own = peer.tool == Tool::Hopty;
+        if is_own {
+            own = [p50, all];
         }
+        let ratio = |value: f64, own: f64| if is_own { "1".to_owned() } else { cell(value / own, 2) };
         rows.push(vec![
             peer.name().to_owned(),
+            cell(p50, 2),
+            cell(p99, 2),
+            ratio(p50, own[0]),
             cell(all, 2),
-            if own == all { "1".to_owned() } else { cell(all / own, 2) },
-            cell(alone, 1),
+            ratio(all, own[1]),
         ]);
     }
-    println!("Trivial tests, {tests} one after another, n = {ROUNDS}\n");
-    under(&mut rows, vec![target.judge(own), String::new(), String::new()]);
-    table(&["tests", "one of many, ms", "× hopty", "a single one, ms"], &rows);
+    println!("A trivial test: a command for each, n = {tests}; {tests} in one command, n = {ROUNDS}\n");
+    let none = String::new;
+    under(&mut rows, vec![target.judge(own[0]), none(), none(), target.judge(own[1]), none()]);
+    table(&["tests", "alone: p50, ms", "p99, ms", "× hopty", "one of many: mean, ms", "× hopty"], &rows);
     Ok(())
 }
 

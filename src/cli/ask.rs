@@ -401,6 +401,8 @@ struct AnswerSource {
     is_idle: bool,
     /// A new turn has begun; the transcript may not have its prompt yet.
     is_working: bool,
+    /// The dialog on which the turn waits.
+    dialog: Option<String>,
     /// The session has ended.
     is_over: bool,
 }
@@ -410,7 +412,8 @@ impl AnswerSource {
         let (name, status) = match target_conversation::find_target(paths, which, Rule::Any)? {
             ConversationTarget::Transcript(found) => {
                 let (is_idle, is_working, is_over) = (false, false, false);
-                return Ok(AnswerSource { name: None, path: found.path, is_idle, is_working, is_over });
+                let (path, dialog) = (found.path, None);
+                return Ok(AnswerSource { name: None, path, is_idle, is_working, dialog, is_over });
             }
             ConversationTarget::Session(name, status) => (name, status),
         };
@@ -436,7 +439,8 @@ impl AnswerSource {
             return Err(no_transcript(&name));
         }
         let is_working = status.is(SessionState::Busy) || status.is(SessionState::Blocked);
-        Ok(AnswerSource { name: Some(name), path, is_idle, is_working, is_over })
+        let dialog = status.waits_in_dialog().then_some(status.waiting_for).flatten();
+        Ok(AnswerSource { name: Some(name), path, is_idle, is_working, dialog, is_over })
     }
 
     fn read(&self) -> Result<LastAnswer, VerbError> {
@@ -472,6 +476,11 @@ impl AnswerSource {
             (Some(name), _) if self.is_idle => {
                 VerbError::new(FAILED, "Claude did not answer the last prompt")
                     .hint(format!("`hopty ask {name} \"go on\"` lets it continue"))
+            }
+            (Some(name), _) if self.dialog.is_some() => {
+                let dialog = visible(self.dialog.as_deref().unwrap_or_default());
+                VerbError::new(FAILED, format!("Claude waits for you ({dialog})"))
+                    .hint(format!("`hopty attach {name}` answers it; `hopty screen {name}` shows it"))
             }
             (Some(name), _) => VerbError::new(FAILED, "Claude has not answered the last prompt yet")
                 .hint(format!("`hopty wait {name} idle` waits for the end of the turn")),

@@ -1,6 +1,6 @@
 //! `hopty play`: plays a recording, prints one screen of it, or converts it.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ use crate::core::process_change::Signal;
 use crate::core::text::shell_word::shell_word;
 use crate::fs::session;
 use crate::recording::cut::cut_cast;
-use crate::recording::html::{TracePage, cast_of_page, page};
+use crate::recording::html::{TracePage, cast_of_page, has_cast, page};
 use crate::recording::moment::Moment;
 use crate::recording::play_position::{ClockTime, PlayPosition, micros};
 use crate::recording::play_time::PlayTime;
@@ -32,7 +32,11 @@ use crate::tty::can_draw;
 /// Bytes of a file that are read at once.
 const PIECE: usize = 1 << 20;
 /// The largest HTML page that is read, in bytes.
-const PAGE_MAX: u64 = 2 << 30;
+const PAGE_MAX: usize = 2 << 30;
+/// How far into a page its recording begins at the latest, in bytes.
+const PAGE_HEAD: u64 = 1 << 20;
+/// How much is read after its last piece, in bytes: more than the mark of its end has.
+const PAGE_END: u64 = 256;
 /// The default idle limit of pictures, in µs.
 const PICTURE_IDLE_US: u64 = 2_000_000;
 /// The hint when the player fails.
@@ -176,7 +180,7 @@ pub(super) fn load(path: &Path) -> Result<Timeline, VerbError> {
     let mut input: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin().lock())
     } else {
-        Box::new(File::open(path).map_err(unreadable)?)
+        Box::new(open(path)?.map_err(unreadable)?)
     };
     let mut loader = TimelineLoader::default();
     let mut piece = Vec::new();
@@ -185,7 +189,16 @@ pub(super) fn load(path: &Path) -> Result<Timeline, VerbError> {
         piece.clear();
         input.by_ref().take(PIECE as u64).read_to_end(&mut piece).map_err(unreadable)?;
         if std::mem::take(&mut first) && piece.starts_with(b"<!doctype html>") {
-            input.take(PAGE_MAX).read_to_end(&mut piece).map_err(unreadable)?;
+            input.by_ref().take(PAGE_HEAD).read_to_end(&mut piece).map_err(unreadable)?;
+            let mut goes_on = has_cast(&piece);
+            while goes_on && piece.len() < PAGE_MAX {
+                let from = piece.len();
+                input.by_ref().take(PIECE as u64).read_to_end(&mut piece).map_err(unreadable)?;
+                // Neither byte is in a recording: the first ends it, the second fills a sparse file.
+                goes_on = piece.len() > from && memchr::memchr2(b'<', 0, &piece[from..]).is_none();
+            }
+            // The rest of the end.
+            input.take(PAGE_END).read_to_end(&mut piece).map_err(unreadable)?;
             let cast = cast_of_page(&piece).ok_or_else(|| {
                 VerbError::new(USAGE, "the page has no recording in it")
                     .hint("give an asciicast, or a page that `hopty play -o` made")
@@ -203,12 +216,28 @@ pub(super) fn load(path: &Path) -> Result<Timeline, VerbError> {
     })
 }
 
+/// Opens a recording. A FIFO with a name may have no writer, and a device no end; a process substitution of a
+/// shell has both.
+fn open(path: &Path) -> Result<io::Result<File>, VerbError> {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = std::fs::metadata(path).map(|meta| meta.file_type()).ok();
+    let from_shell = ["/dev/fd", "/dev/stdin", "/proc/self/fd"].iter().any(|dir| path.starts_with(dir));
+    let found = match kind {
+        Some(kind) if kind.is_fifo() && !from_shell => "a FIFO",
+        Some(kind) if kind.is_block_device() || kind.is_char_device() => "a device",
+        _ => return Ok(File::open(path)),
+    };
+    Err(VerbError::new(2, format!("it is {found}, not a recording"))
+        .hint("give the path of an asciicast, or - for standard input"))
+}
+
 /// The newest recording in these directories.
 pub(super) fn newest_recording(dirs: &[PathBuf]) -> Option<PathBuf> {
     let files = dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten();
     files
         .filter(|entry| extension(&entry.path()) == "cast")
-        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .filter_map(|entry| Some((entry.metadata().ok().filter(Metadata::is_file)?, entry.path())))
+        .filter_map(|(meta, path)| Some((meta.modified().ok()?, path)))
         .max()
         .map(|(_, path)| path)
 }

@@ -193,7 +193,8 @@ fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8,
     let mut written = CastFile::open(out, opening, u64::MAX).map_err(refused)?;
     written.write(&lines).map_err(|error| about(&error, out))?;
     if let Some(error) = torn {
-        note(format_args!("hopty: {}: {}; hopty wrote what comes before it", from.display(), error));
+        let name = visible(&from.to_string_lossy());
+        note(format_args!("hopty: {name}: {error}; hopty wrote what comes before it"));
     }
     if as_json {
         say(format_args!("{}", json!({"file": out.to_string_lossy(), "bytes": written.bytes()})))?;

@@ -246,7 +246,7 @@ impl SlashPlace {
         let name = live_session(&self.paths, None, Rule::Careful)?;
         let status = super::status::status_of(&self.paths, &name)?;
         let mut text = format!(
-            "session   {name}, run {}, {} restarts, {} terminals attached\ndirectory {}\n",
+            "session   {name}, run {}, restarts: {}, terminals: {}\ndirectory {}\n",
             status.run,
             status.restarts,
             status.clients.len(),

@@ -246,6 +246,10 @@ pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> 
         last.why = format!("The host was killed, and the program with it{on}.");
     } else if crate::fs::session::waits_for_restore(&last) {
         last.why.push_str(&format!(" Nothing is lost: `hopty restore {name}` resumes it."));
+        let unsent = paths.session(name).join("unsent.txt");
+        if unsent.exists() {
+            last.why.push_str(&format!(" Your unsent input is in {}.", unsent.display()));
+        }
     }
     Some(last)
 }

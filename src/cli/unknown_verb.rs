@@ -86,23 +86,30 @@ const KILL: &str = "kill";
 const LONGEST: usize = 16;
 
 /// Why `args` are not passed to Claude, if their first word was meant as a verb, or their only word as a
-/// running session. `runs`: whether a session of this name is running.
-pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<VerbError> {
+/// running session. `running`: the names of running sessions.
+pub(super) fn refusal(args: &[OsString], running: impl FnOnce() -> Vec<String>) -> Option<VerbError> {
     let word = args.first()?.to_str()?;
     if let Some(failed) = behind_options(args) {
         return Some(failed);
     }
-    let session = || match args {
-        [_] if runs(word) => Some(format!("hopty attach {word}")),
-        [_, verb] if runs(word) => {
-            let verb = verb.to_str().filter(|verb| super::args::verbs().any(|known| known == *verb));
-            verb.map(|verb| format!("hopty {verb} {word}"))
+    let session = || {
+        let running = running();
+        let runs = |name: &str| running.iter().any(|known| known == name);
+        match args {
+            [_] if runs(word) => Some(format!("hopty attach {word}")),
+            [_, verb] if runs(word) => {
+                let verb = verb.to_str().filter(|verb| super::args::verbs().any(|known| known == *verb));
+                verb.map(|verb| format!("hopty {verb} {word}"))
+            }
+            [_] if ATTACH.contains(&word) => Some("hopty attach".to_owned()),
+            [_, name] if ATTACH.contains(&word) => {
+                name.to_str().filter(|name| runs(name)).map(|name| format!("hopty attach {name}"))
+            }
+            [_] if is_word(word) => nearest_word(word, running.iter().map(String::as_str))
+                .filter(|name| osa_distance(word, name) <= slips(word))
+                .map(|name| format!("hopty attach {name}")),
+            _ => None,
         }
-        [_] if ATTACH.contains(&word) => Some("hopty attach".to_owned()),
-        [_, name] if ATTACH.contains(&word) => {
-            name.to_str().filter(|name| runs(name)).map(|name| format!("hopty attach {name}"))
-        }
-        _ => None,
     };
     let instead = suggestion(word).or_else(session)?;
     // Claude's own subcommands and options are never mistakes.
@@ -159,17 +166,22 @@ fn suggestion(word: &str) -> Option<String> {
 
 /// The verb that the word misspells.
 fn nearest_verb(word: &str) -> Option<&'static str> {
-    if word.len() > LONGEST
-        || word.starts_with('-')
-        || !word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-    {
+    if word.len() > LONGEST || !is_word(word) {
         return None;
     }
     // Claude calls `hook`; no person types it.
     let verbs = super::args::verbs().filter(|verb| *verb != "hook");
-    // Two mistakes in a short word make another word: "hello" is not "help".
-    let slips = if word.len() < 6 { 1 } else { 2 };
-    nearest_word(word, verbs).filter(|verb| *verb != word && osa_distance(word, verb) <= slips)
+    nearest_word(word, verbs).filter(|verb| *verb != word && osa_distance(word, verb) <= slips(word))
+}
+
+/// Whether it may be a mistyped verb or name: lowercase letters, digits and hyphens.
+fn is_word(word: &str) -> bool {
+    !word.starts_with('-') && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+/// How many mistakes a word may have. Two in a short one make another word: "hello" is not "help".
+fn slips(word: &str) -> usize {
+    if word.len() < 6 { 1 } else { 2 }
 }
 
 #[cfg(test)]
@@ -224,14 +236,15 @@ mod tests {
     fn claude_s_own_commands_are_claude_s() {
         for line in ["logs 1", "doctor", "install", "update"] {
             let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            assert!(refusal(&args, |_| false).is_none(), "{line}");
+            assert!(refusal(&args, Vec::new).is_none(), "{line}");
         }
-        assert!(refusal(&["list".into(), "--model".into(), "opus".into()], |_| false).is_some());
-        let of_session =
-            |args: &[OsString]| refusal(args, |word| word == "p1").map(|failed| format!("{failed:?}"));
+        assert!(refusal(&["list".into(), "--model".into(), "opus".into()], Vec::new).is_some());
+        let of_session = |args: &[OsString]| {
+            refusal(args, || vec!["p1".to_owned(), "rocket".to_owned()]).map(|failed| format!("{failed:?}"))
+        };
         let after_options = |line: &str| {
             let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            refusal(&args, |_| false).map(|failed| format!("{failed:?}"))
+            refusal(&args, Vec::new).map(|failed| format!("{failed:?}"))
         };
         for (line, instead) in [
             ("--detached status", "`hopty status`?"),
@@ -257,6 +270,10 @@ mod tests {
             assert!(after_options(line).is_none(), "{line}");
         }
         assert!(of_session(&["p1".into()]).unwrap().contains("did you mean `hopty attach p1`?"));
+        assert!(of_session(&["rokcet".into()]).unwrap().contains("did you mean `hopty attach rocket`?"));
+        for prompt in [&["rockets-and-more".into()][..], &["p2".into(), "x".into()], &["Rocket!".into()]] {
+            assert!(of_session(prompt).is_none(), "{prompt:?}");
+        }
         assert!(of_session(&["a".into()]).unwrap().contains("did you mean `hopty attach`?"));
         assert!(of_session(&["a".into(), "p1".into()]).unwrap().contains("`hopty attach p1`?"));
         assert!(of_session(&["a".into(), "prompt".into()]).is_none());

@@ -16,7 +16,6 @@ use super::{
     usage_error, version, wait,
 };
 use crate::client::start::Forked;
-use crate::core::ids::SessionName;
 use crate::fs::session;
 use crate::testing::hook_probe::{self, HOOK_ARG};
 use crate::testing::pause_window;
@@ -30,7 +29,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
     match args.first().and_then(|word| word.to_str()) {
         Some(word) if args::verbs().any(|verb| verb == word) => hopty_verb(&args),
         Some("--") => start(args.into_iter().skip(1).collect()),
-        _ => match unknown_verb::refusal(&args, runs_session) {
+        _ => match unknown_verb::refusal(&args, running_sessions) {
             Some(refused) => refused.print("", asks_json(&args)),
             None => start(args),
         },
@@ -108,9 +107,8 @@ fn starts_session(args: &[OsString]) -> bool {
     }
 }
 
-fn runs_session(name: &str) -> bool {
-    let name = name.parse::<SessionName>().ok();
-    name.is_some_and(|name| session::is_alive(&run::paths_or_nowhere().session(&name)))
+fn running_sessions() -> Vec<String> {
+    session::live_names(&run::paths_or_nowhere()).iter().map(ToString::to_string).collect()
 }
 
 /// Whether errors are printed as JSON, too. Options after `run` may be the program's.

@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 pub const ASSUMED_WINDOW: u64 = 200_000;
 /// The larger of Claude's two windows, in tokens.
 const LARGE_WINDOW: u64 = 1_000_000;
+/// A larger window, or more tokens, are no report of Claude's: a program that it started can forge one, and
+/// levels in percent would never be reached.
+const PLAUSIBLE_MAX: u64 = 2 * LARGE_WINDOW;
 /// Bytes of transcript per token: a guess for when nothing else is known. Since 2.1.300 tool results and
 /// snapshots are written more than once.
 const BYTES_PER_TOKEN: u64 = 10;
@@ -64,6 +67,13 @@ pub struct UsageSources {
 }
 
 impl UsageSources {
+    /// The window of the status line, unless no model has such a one: of a model in the table at most the
+    /// larger of Claude's two, of others at most [`PLAUSIBLE_MAX`].
+    fn plausible_window(&self) -> Option<u64> {
+        let most = self.of_model().map_or(PLAUSIBLE_MAX, |(_, window)| window.max(LARGE_WINDOW));
+        self.statusline_window.filter(|window| *window <= most)
+    }
+
     /// The first model whose window is known, and that window in tokens.
     fn of_model(&self) -> Option<(&str, u64)> {
         self.models.iter().find_map(|model| Some((model.as_str(), window_of_model(model)?)))
@@ -100,7 +110,7 @@ impl ContextUsage {
     /// The usage according to these sources.
     #[must_use]
     pub fn of(sources: &UsageSources) -> Self {
-        let statusline = sources.statusline.filter(|count| count.tokens > 0);
+        let statusline = sources.statusline.filter(|count| (1..=PLAUSIBLE_MAX).contains(&count.tokens));
         let guess = sources.answered.then_some(sources.bytes / BYTES_PER_TOKEN).filter(|tokens| *tokens > 0);
         let (tokens, tokens_from) = match (sources.transcript, statusline, guess) {
             (Some(count), ..) => (count.tokens, TokensFrom::Transcript),
@@ -109,7 +119,7 @@ impl ContextUsage {
             (None, None, None) => (0, TokensFrom::None),
         };
         let of_model = sources.of_model();
-        let (window, window_from) = match (sources.configured, sources.statusline_window, of_model) {
+        let (window, window_from) = match (sources.configured, sources.plausible_window(), of_model) {
             (window @ 1.., ..) => (window, WindowFrom::Config),
             (0, Some(window), _) => (window, WindowFrom::Statusline),
             // A name without `[1m]` may be that of a large window: more tokens than fit prove it.
@@ -149,6 +159,9 @@ impl ContextUsage {
                 ("window", "it has no tokens until the next answer")
             }
             (false, true) => ("window", "the transcript has each answer before the status line is called"),
+            (false, false) if sources.statusline_window != sources.plausible_window() => {
+                ("nothing", "no model has such a window")
+            }
             (false, false) if sources.statusline_window.is_some() => ("nothing", "context.window is set"),
             (false, false) => {
                 ("nothing", "Claude has not called it, or another status line replaces hopty's")
@@ -239,6 +252,32 @@ pub fn fits(remaining: u64, estimated: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_that_no_model_has_turns_no_level_off() {
+        let of = |window: u64, model: &str| {
+            let sources = UsageSources {
+                statusline: Some(TokenCount { tokens: u64::MAX, age_ms: None }),
+                statusline_window: Some(window),
+                transcript: Some(TokenCount { tokens: 196_000, age_ms: None }),
+                models: vec![model.to_owned()],
+                ..UsageSources::default()
+            };
+            let usage = ContextUsage::of(&sources);
+            (usage.fill.percent(), usage.tried(&sources)[0].why.clone())
+        };
+        let absurd = "no model has such a window";
+        assert_eq!(of(u64::MAX, "claude-opus-4-6"), (98, absurd.to_owned()));
+        assert_eq!(of(LARGE_WINDOW + 1, "claude-opus-4-6"), (98, absurd.to_owned()));
+        assert_eq!(of(u64::MAX, "a-new-one"), (98, absurd.to_owned()));
+        assert_eq!(of(LARGE_WINDOW, "claude-opus-4-6").0, 20);
+        assert_eq!(of(2 * LARGE_WINDOW, "a-new-one").0, 10);
+        let forged = UsageSources {
+            statusline: Some(TokenCount { tokens: u64::MAX, age_ms: None }),
+            ..UsageSources::default()
+        };
+        assert_eq!(ContextUsage::of(&forged).fill.tokens, 0);
+    }
 
     fn count(tokens: u64) -> Option<TokenCount> {
         Some(TokenCount { tokens, age_ms: Some(4000) })

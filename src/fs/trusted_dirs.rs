@@ -35,8 +35,8 @@ pub fn places(dir: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// The main work tree of a linked one, only if the repository lists the linked one: anybody can write a `.git`
-/// file that names a repository, or a symbolic link to such a file of another directory.
+/// The main work tree of a linked one, only if the repository lists the linked one: anybody can write a
+/// `.git` file that names a repository, or a symbolic link to such a file of another directory.
 fn main_work_tree(link: &Path) -> Option<PathBuf> {
     if !link.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
         return None;

@@ -22,8 +22,8 @@ const ARCH: Option<u32> = Some(0xc000_00f3);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 const ARCH: Option<u32> = None;
 
-/// Calls that start a process, reach another host or process, or bypass a filter (rings, other programs'
-/// memory, files by handle).
+/// Calls that start a process, reach or slow another host or process, or bypass a filter (rings, other
+/// programs' memory, files by handle).
 const FORBIDDEN: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_fork,
@@ -34,8 +34,16 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_socketpair,
     libc::SYS_io_uring_setup,
     libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_open,
     libc::SYS_pidfd_getfd,
+    libc::SYS_userfaultfd,
+    libc::SYS_memfd_create,
+    libc::SYS_fanotify_init,
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_mount,
@@ -48,6 +56,41 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_rt_sigqueueinfo,
     libc::SYS_rt_tgsigqueueinfo,
     libc::SYS_pidfd_send_signal,
+    libc::SYS_timer_create,
+    libc::SYS_setpriority,
+    libc::SYS_ioprio_set,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgctl,
+    libc::SYS_vmsplice,
+    libc::SYS_personality,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_reboot,
+    libc::SYS_kexec_load,
+    libc::SYS_delete_module,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_chroot,
+    libc::SYS_pivot_root,
     libc::SYS_open_by_handle_at,
 ];
 /// Calls that create, move, remove or change a file.
@@ -106,6 +149,29 @@ const CHANGES: &[c_long] = &[
 ];
 /// Calls that a process may use only on itself.
 const OWN: &[c_long] = &[libc::SYS_kill, libc::SYS_tkill, libc::SYS_tgkill];
+/// Calls of which some requests are refused: their number, which argument names the request, and the
+/// requests. They make the kernel signal another process, or change a file's attributes.
+const REQUESTS: &[(c_long, u32, &[u32])] = &[
+    (
+        libc::SYS_fcntl,
+        1,
+        &[libc::F_SETOWN.unsigned_abs(), F_SETSIG, F_SETOWN_EX, libc::F_SETLEASE.unsigned_abs(), F_NOTIFY],
+    ),
+    (
+        libc::SYS_ioctl,
+        1,
+        // FIOASYNC, FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCSPGRP, TIOCSIG, TIOCLINUX, FS_IOC_SETFLAGS,
+        // FS_IOC_FSSETXATTR, FICLONE, FICLONERANGE.
+        &[
+            0x5452, 0x8901, 0x8902, 0x5412, 0x5410, 0x4004_5436, 0x541c, 0x4008_6602, 0x401c_5820,
+            0x4004_9409, 0x4020_940d,
+        ],
+    ),
+];
+/// Commands of `fcntl` that choose whom a descriptor signals, and how (`libc` has no names for them here).
+const F_SETSIG: u32 = 10;
+const F_SETOWN_EX: u32 = 15;
+const F_NOTIFY: u32 = 1026;
 /// Placeholder in a filter for the id of the process that it is installed in.
 const OWN_PROCESS: u32 = u32::MAX;
 /// Calls with this number or a higher one are newer than this list.
@@ -222,6 +288,36 @@ fn filter() -> Vec<sock_filter> {
             refuse,
         ]);
     }
+    for (call, argument, requests) in REQUESTS {
+        let skip = u8::try_from(1 + 2 * requests.len()).unwrap_or(u8::MAX);
+        program.push(sock_filter { jt: 0, jf: skip, ..unless(libc::BPF_JEQ, number(*call)) });
+        program.push(load(ARGUMENTS_AT + 8 * argument));
+        for request in *requests {
+            program.extend([unless(libc::BPF_JEQ, *request), refuse]);
+        }
+        // The next comparison is with the number again.
+        program.push(load(NUMBER_AT));
+    }
+    // Without O_ASYNC no descriptor signals anybody.
+    program.extend([
+        sock_filter { jt: 0, jf: 6, ..unless(libc::BPF_JEQ, number(libc::SYS_fcntl)) },
+        load(ARGUMENTS_AT + 8),
+        sock_filter { jt: 0, jf: 3, ..unless(libc::BPF_JEQ, libc::F_SETFL.unsigned_abs()) },
+        load(ARGUMENTS_AT + 16),
+        unless(libc::BPF_JSET, libc::O_ASYNC.unsigned_abs()),
+        refuse,
+        answer(libc::SECCOMP_RET_ALLOW),
+    ]);
+    // The limits of another process: its id is 0 or its own.
+    program.extend([
+        sock_filter { jt: 0, jf: 6, ..unless(libc::BPF_JEQ, number(libc::SYS_prlimit64)) },
+        load(ARGUMENTS_AT),
+        unless(libc::BPF_JEQ, 0),
+        answer(libc::SECCOMP_RET_ALLOW),
+        unless(libc::BPF_JEQ, OWN_PROCESS),
+        answer(libc::SECCOMP_RET_ALLOW),
+        refuse,
+    ]);
     program.push(answer(libc::SECCOMP_RET_ALLOW));
     program
 }
@@ -329,6 +425,42 @@ mod tests {
             }
         }));
         assert_eq!(std::fs::read(&path).unwrap(), b"as it was");
+    }
+
+    #[test]
+    fn no_descriptor_of_a_confined_program_signals_or_slows_another() {
+        use nix::libc::{fcntl, ioctl, rlimit, syscall};
+        let errno = || io::Error::last_os_error().raw_os_error();
+        let refused = move |done: i64| done == -1 && errno() == Some(libc::EPERM);
+        let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
+        let pid = i32::try_from(other.id()).unwrap();
+        assert!(confined_child(move || {
+            let mut pipe = [0; 2];
+            let mut limit = rlimit { rlim_cur: 0, rlim_max: 0 };
+            let owner = [1, pid];
+            // SAFETY: system calls on numbers and on values that outlive them.
+            unsafe {
+                libc::pipe(pipe.as_mut_ptr()) == 0
+                    && refused(fcntl(pipe[0], libc::F_SETOWN, pid).into())
+                    && refused(fcntl(pipe[0], F_SETOWN_EX.cast_signed(), owner.as_ptr()).into())
+                    && refused(fcntl(pipe[0], F_SETSIG.cast_signed(), libc::SIGKILL).into())
+                    && refused(fcntl(pipe[0], libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK).into())
+                    && refused(ioctl(pipe[0], 0x5452, &raw const pid).into())
+                    && refused(ioctl(pipe[0], 0x8901, &raw const pid).into())
+                    && refused(syscall(libc::SYS_setpriority, 0, pid, 19))
+                    && refused(syscall(libc::SYS_prlimit64, pid, 7, &raw const limit, 0))
+                    && refused(syscall(libc::SYS_sched_setaffinity, pid, 8, &raw const limit))
+                    && refused(syscall(libc::SYS_pidfd_open, pid, 0))
+                    // What git and its libraries do.
+                    && fcntl(pipe[0], libc::F_SETFL, libc::O_NONBLOCK) == 0
+                    && fcntl(pipe[0], libc::F_SETFD, libc::FD_CLOEXEC) == 0
+                    && fcntl(pipe[0], libc::F_DUPFD_CLOEXEC, 3) > 2
+                    && libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0
+            }
+        }));
+        assert!(other.try_wait().unwrap().is_none());
+        other.kill().unwrap();
+        other.wait().unwrap();
     }
 
     #[test]

@@ -131,6 +131,10 @@ impl Host {
             }
         }
         notices.extend(host.session.name_notice());
+        let unsent = host.session.claim.dir.join("unsent.txt");
+        if host.session.launch.restored && unsent.exists() {
+            notices.push(format!("Your unsent input is in {}.", unsent.display()));
+        }
         if host.session.records_itself() && !host.cast.is_recording() {
             notices.extend(host.cast.begin_own(&subject, picture));
             host.jobs.remove_old_recordings(host.session.launch.config.record.keep_days);

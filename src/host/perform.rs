@@ -17,6 +17,7 @@ use crate::core::config::{Reap, RestartMode};
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, SignalTarget, Typing};
 use crate::core::supervisor::phase::Phase;
 use crate::core::supervisor::screen_facts::PromptBox;
+use crate::fs::session;
 use crate::sys::clock;
 
 impl Host {
@@ -231,8 +232,11 @@ impl Host {
         let completed = self.recorder.supervisor.task_completed().then_some("Task completed!");
         let why =
             (self.keyboard.unsent.is_some() || !plain || waiting).then_some(self.explanation.sentence());
+        let is_restorable = self.machine.shutdown && session::waits_for_restore(&self.status());
+        let restored = is_restorable.then(|| format!("`hopty restore {}` resumes it.", self.session.name()));
+        let unsent = self.keyboard.unsent.as_deref();
         let words: Vec<&str> =
-            completed.into_iter().chain(why).chain(self.keyboard.unsent.as_deref()).collect();
+            completed.into_iter().chain(why).chain(restored.as_deref()).chain(unsent).collect();
         (!words.is_empty()).then(|| words.join(" "))
     }
 

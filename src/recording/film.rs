@@ -11,6 +11,9 @@ use crate::screen::{Cursor, Screen};
 /// How long to wait for the end of a synchronized update, in µs.
 const DRAWING_US: u64 = 1_000_000;
 
+/// The most cells of all frames: 20,000 frames of a usual terminal, fewer of a large one.
+const CELLS_MAX: usize = 100_000_000;
+
 /// The part of a recording to render, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct FilmOptions<'a> {
@@ -68,8 +71,11 @@ impl Film {
         moment.seek(options.from_us);
         film.take(&moment, (0, options.from_us), &mut numbers, &mut draw);
         let mut due = interval;
+        let mut cells = 0;
         while let Some(next) = moment.next_us().filter(|next| *next <= options.to_us) {
-            if film.frames.len() >= options.frames {
+            let (cols, rows) = moment.screen().size();
+            cells += usize::from(cols) * usize::from(rows);
+            if film.frames.len() >= options.frames || cells > CELLS_MAX {
                 film.is_cut = true;
                 break;
             }
@@ -184,6 +190,15 @@ mod tests {
         thin.thin(2);
         assert_eq!(thin.frames.last().map(|frame| &frame.rows), film.frames.last().map(|frame| &frame.rows));
         assert!(thin.frames.len() <= 4, "{:?}", thin.frames);
+    }
+
+    #[test]
+    fn a_large_screen_has_fewer_frames() {
+        let mut events = vec![(0, CastEventKind::Resize { cols: 1000, rows: 1000 })];
+        // Of a frame that equals the one before only the work counts.
+        events.extend((1..=300).map(|n| (n * 200, output("\x1b[H"))));
+        let film = film(&events, 10);
+        assert!(film.is_cut, "{}", film.frames.len());
     }
 
     #[test]

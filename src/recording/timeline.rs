@@ -3,6 +3,7 @@
 
 use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastReader};
 use crate::screen::Screen;
+use crate::sys::clock::Clock;
 
 /// Output between two checkpoints, in bytes. Feeding as much takes a few milliseconds.
 const SPACING_BYTES: usize = 256 * 1024;
@@ -14,6 +15,16 @@ const CHECKPOINTS_MAX: usize = 64 << 20;
 const OUTPUT_MAX: usize = 1 << 30;
 /// The most events and marks that are kept.
 const EVENTS_MAX: usize = 16 << 20;
+/// The most time to feed a screen all of it, in µs, and how much more for each byte: some ten times what
+/// usual output takes. A few bytes can fill a large screen.
+const TIME_MAX: u64 = 10_000_000;
+const TIME_PER_BYTE: u64 = 1;
+/// Output between two readings of the clock, in bytes; on a screen of more than [`LARGE_CELLS`] less.
+const PIECE: usize = 1024;
+const PIECE_LARGE: usize = 64;
+const LARGE_CELLS: usize = 50_000;
+/// Why a recording is shown only in part.
+const COSTLY: &str = "it takes too long to be shown to its end";
 /// How many lines of scrollback are kept: a resize brings some of them back.
 const HISTORY_LINES: usize = 200;
 
@@ -231,6 +242,11 @@ pub(super) struct TimelineBuilder {
     seen: (usize, usize),
     spacing: usize,
     checkpoint_bytes: usize,
+    clock: Clock,
+    /// How long the screen has been fed, in µs.
+    spent: u64,
+    /// [`TIME_MAX`].
+    time_max: u64,
 }
 
 impl TimelineBuilder {
@@ -252,6 +268,9 @@ impl TimelineBuilder {
             seen: (0, 0),
             spacing: SPACING_BYTES,
             checkpoint_bytes: 0,
+            clock: Clock::start(),
+            spent: 0,
+            time_max: TIME_MAX,
         }
     }
 
@@ -271,13 +290,15 @@ impl TimelineBuilder {
                 }
                 output.extend_from_slice(&bytes);
                 events.push(TimelineEvent { at_us, output_end: output.len(), resize: None });
-                self.look();
+                self.look()?;
             }
             CastEventKind::Resize { cols, rows } => {
-                self.feed();
+                self.feed()?;
                 let output_end = self.timeline.output.len();
                 self.timeline.events.push(TimelineEvent { at_us, output_end, resize: Some((cols, rows)) });
+                let begun = self.clock.micros();
                 self.screen.resize(cols, rows);
+                self.spent += self.clock.micros() - begun;
                 self.seen = (self.timeline.events.len(), output_end);
             }
             CastEventKind::Marker(label) => mark(MarkKind::Marker(label)),
@@ -289,32 +310,56 @@ impl TimelineBuilder {
     }
 
     pub fn finish(mut self, damage: Option<String>) -> Timeline {
-        self.timeline.damage = damage;
+        let costly = self.feed().err();
+        self.timeline.damage = costly.map(str::to_owned).or(damage);
         self.timeline.output.shrink_to_fit();
         self.timeline.events.shrink_to_fit();
         self.timeline
     }
 
-    /// Feeds the screen the events that it has not received.
-    fn feed(&mut self) {
-        self.screen.feed(&self.timeline.output[self.seen.1..]);
-        drop(self.screen.take_queries());
-        self.seen = (self.timeline.events.len(), self.timeline.output.len());
+    /// Feeds the screen the events that it has not received. If that takes too long, drops the rest of them.
+    fn feed(&mut self) -> Result<(), &'static str> {
+        let (cols, rows) = self.screen.size();
+        let is_large = usize::from(cols) * usize::from(rows) > LARGE_CELLS;
+        let (begun, spent) = (self.clock.micros(), self.spent);
+        let mut at = self.seen.1;
+        for piece in self.timeline.output[at..].chunks(if is_large { PIECE_LARGE } else { PIECE }) {
+            if self.spent > self.time_max + TIME_PER_BYTE * at as u64 {
+                break;
+            }
+            self.screen.feed(piece);
+            drop(self.screen.take_queries());
+            at += piece.len();
+            self.spent = spent + (self.clock.micros() - begun);
+        }
+        let is_over = self.spent > self.time_max + TIME_PER_BYTE * at as u64;
+        let Timeline { output, events, duration_us, .. } = &mut self.timeline;
+        if is_over {
+            // One event can be all that took so long: what was fed of it is shown.
+            events.truncate(events.partition_point(|event| event.output_end <= at) + 1);
+            output.truncate(at);
+            if let Some(last) = events.last_mut() {
+                last.output_end = last.output_end.min(at);
+                *duration_us = last.at_us;
+            }
+        }
+        self.seen = (events.len(), output.len());
+        if is_over { Err(COSTLY) } else { Ok(()) }
     }
 
     /// Makes a checkpoint if one is due.
-    fn look(&mut self) {
+    fn look(&mut self) -> Result<(), &'static str> {
         let timeline = &self.timeline;
-        let Some(last) = timeline.checkpoints.last() else { return };
+        let Some(last) = timeline.checkpoints.last() else { return Ok(()) };
         let bytes = timeline.output_of(last.events, timeline.events.len()).len();
         let events = timeline.events.len() - last.events;
         if bytes < self.spacing && events < SPACING_EVENTS {
-            return;
+            return Ok(());
         }
-        self.feed();
+        self.feed()?;
         // A dump does not preserve an unfinished synchronized update.
         if self.screen.is_drawing() && bytes < 2 * self.spacing && events < 2 * SPACING_EVENTS {
-            return;
+            return Ok(());
         }
         let dump = self.screen.dump();
         let dump = [dump.history, dump.screen, dump.unfinished].concat();
@@ -331,5 +376,28 @@ impl TimelineBuilder {
             self.checkpoint_bytes = self.timeline.checkpoints.iter().map(|one| one.dump.len()).sum();
             self.spacing *= 2;
         }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::moment::Moment;
+
+    #[test]
+    fn what_takes_too_long_is_shown_as_far_as_the_time_goes() {
+        let mut builder = TimelineBuilder::new(CastHeader::new(1000, 1000));
+        builder.time_max = 100_000;
+        for n in 0..3 {
+            let kind = CastEventKind::Output("\x1b#8".repeat(50).into_bytes());
+            builder.add(CastEvent { at_us: n * 1000, kind }).unwrap();
+        }
+        let timeline = builder.finish(None);
+        assert_eq!(timeline.damage(), Some(COSTLY));
+        assert!(timeline.output.len() < 450 && !timeline.events.is_empty(), "{}", timeline.output.len());
+        let mut moment = Moment::new(&timeline);
+        moment.seek(u64::MAX);
+        assert_eq!(moment.screen().lines()[0].len(), 1000);
     }
 }

@@ -98,7 +98,8 @@ pub fn ignore(signal: i32) {
 
 /// Ignores a signal, or gives it its default effect. May be called between fork and exec.
 pub fn set_disposition(signal: i32, ignored: bool) {
-    // SAFETY: neither is a handler, so nothing can run in a wrong context. nix's signals have no real-time ones.
+    // SAFETY: neither is a handler, so nothing can run in a wrong context. nix's signals have no real-time
+    // ones.
     unsafe { libc::signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
 }
 

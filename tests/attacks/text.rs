@@ -18,6 +18,25 @@ fn assert_drawn(output: &[u8], what: &str) {
 }
 
 #[test]
+fn output_with_much_work_in_few_bytes_keeps_no_verb_waiting() {
+    let world = World::plain();
+    // A character repeated over the whole screen, and the screen filled.
+    for (name, bytes) in [("repeat", "x\\033[65535b"), ("fill", "\\033#8\\033#8\\033#8\\033#8")] {
+        let program = format!(
+            "printf '{bytes}'>part; for n in 1 2 3 4 5 6 7 8 9 10; do cat part part part part>next; \
+             mv next part; done; while :; do cat part; done"
+        );
+        world.run_detached(name, &["sh", "-c", &program]);
+        wait_for("the flood", || (world.ask(&["screen", name]).len() > 1900).then_some(()));
+        for _ in 0..10 {
+            world.ask(&["screen", name]);
+            world.ask(&["status", name]);
+        }
+        world.ask(&["stop", name]);
+    }
+}
+
+#[test]
 fn no_verb_prints_a_hidden_character() {
     let mut world = World::plain();
     let project = world.root.path().join(format!("p{}", HIDDEN.replace('/', "")));

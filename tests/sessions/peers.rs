@@ -100,6 +100,24 @@ fn what_runs_inside_may_ask_and_may_not_end_or_type() {
 }
 
 #[test]
+fn what_runs_inside_learns_the_name_of_no_terminal() {
+    let world = world();
+    let out = world.project.join("out");
+    let script = format!(
+        "until '{0}' status proj --json | grep '\"leader\": *true' >/dev/null; do sleep 0.1; done; '{0}' status proj \
+         --json >'{1}.new'; mv '{1}.new' '{1}'; exec sleep 1000",
+        hopty().display(),
+        out.display()
+    );
+    let _term = world.terminal(&["run", "--name", "proj", "--", "sh", "-c", &script]);
+    let status = support::wait_for("the status", || std::fs::read_to_string(&out).ok());
+    let tty = |status: &Value| status["clients"][0]["tty"].clone();
+    assert_eq!(tty(&serde_json::from_str(&status).unwrap()), Value::Null, "{status}");
+    assert!(tty(&world.status()).as_str().unwrap().starts_with("/dev/"));
+    end_all(&world);
+}
+
+#[test]
 fn a_restart_of_its_own_is_accepted() {
     let world = world();
     let out = world.project.join("out");

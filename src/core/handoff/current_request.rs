@@ -31,6 +31,12 @@ const STANDING: &[&str] = &[
     "fine by now", "allowed", "you may", "on reflection", "on second thought", "scratch that",
     "changed my mind", "everywhere", "holds for", "holds from", "vergiss", "doch nicht", "doch wieder",
     "stattdessen", "darfst", "überall", "oublie", "finalement", "partout", "olvida", "al final", "забудь",
+    "not before", "not until", "before merging", "before deploying", "before pushing", "ausschließen",
+];
+/// Words behind "no" that prohibit nothing.
+const NO_RULE: &[&str] = &[
+    "problem", "problems", "worries", "idea", "need", "rush", "way", "one", "that", "its", "it's", "the",
+    "thanks",
 ];
 /// The same in scripts without spaces between words.
 const STANDING_UNSPACED: &[&str] = &[
@@ -258,6 +264,30 @@ pub fn is_standing(text: &str) -> bool {
             .match_indices(phrase)
             .any(|(at, _)| words[..at].ends_with(' ') && words[at + phrase.len()..].starts_with(' '))
     }) || STANDING_UNSPACED.iter().any(|phrase| head.contains(phrase))
+        || is_emphatic(text)
+        || asks_first_or_says_no(&head)
+}
+
+/// Whether "not" or "no" is in capitals and the rest is not.
+fn is_emphatic(text: &str) -> bool {
+    let text = cut_bytes(text, 4096);
+    text.split(|c: char| !c.is_alphanumeric()).any(|word| matches!(word, "NOT" | "NO" | "DONT"))
+        && text.chars().filter(|c| c.is_lowercase()).count()
+            > text.chars().filter(|c| c.is_uppercase()).count()
+}
+
+/// `ask Ada before`, `no GPU code`, `html no`; "no, ..." answers and may prohibit nothing. In lower case.
+fn asks_first_or_says_no(text: &str) -> bool {
+    let text = text.trim_end();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_word = |word: &str| {
+        let word = word.trim_end_matches(|c: char| c.is_ascii_punctuation());
+        word.chars().count() >= 3 && word.chars().all(char::is_alphabetic) && !NO_RULE.contains(&word)
+    };
+    let asks_first = words.windows(3).any(|three| three[0] == "ask" && three[2] == "before");
+    let no_noun = words.windows(2).any(|two| two[0] == "no" && is_word(two[1]));
+    let noun_no = words.len() > 1 && words.last().is_some_and(|word| matches!(*word, "no" | "no." | "no!"));
+    asks_first || !text.ends_with('?') && (no_noun || noun_no)
 }
 
 /// Whether a line is one of several options: `B) SQLite`, `- 2. Redis`, `1）SQLite`.

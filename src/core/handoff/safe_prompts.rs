@@ -29,6 +29,8 @@ const REQUEST_BYTES: usize = 256 << 10;
 const WIDEST: usize = 4096;
 /// The length of a tool call that a prompt is about, in characters.
 const CALL_CHARS: usize = 120;
+/// How much shorter than another prompt one counts that prohibits or demands something, in columns.
+const STANDING_COLUMNS: usize = 60;
 /// The newest prompts of those that are passed on.
 const NEWEST: usize = 12;
 /// The oldest prompts of those: specifications and rules are there.
@@ -85,6 +87,7 @@ impl Words {
         let number = |at: usize| 1 + at as u64 + if at > 0 { capture.prompts.dropped } else { 0 };
         capture.prompts.here.iter().enumerate().rev().for_each(|(at, prompt)| add(prompt, Some(number(at))));
         capture.prompts.before.iter().for_each(|prompt| add(prompt, None));
+        join_stopped(&mut prompts);
         Self {
             prompts,
             dropped: capture.prompts.dropped,
@@ -179,11 +182,32 @@ impl Words {
     }
 }
 
+/// Joins the prompt that a hand-over stopped, which is the newest of the conversation before, with the first
+/// of this one: the person said it once.
+fn join_stopped(prompts: &mut Vec<PersonPrompt>) {
+    let at = prompts.partition_point(|said| said.number.is_some());
+    if at == 0 || at >= prompts.len() {
+        return;
+    }
+    let (first, stopped) = (&prompts[at - 1].prompt, &prompts[at].prompt);
+    let cap = PASSED_CHARS[0];
+    let is_same = first.text == stopped.text
+        || shorten(&with_short_pastes(&first.text, cap), cap) == stopped.text
+        || cut_words(&first.text, REQUEST_BYTES) == stopped.text;
+    if prompts[at - 1].number == Some(1) && is_same && stopped.kind == first.kind {
+        let stopped = prompts.remove(at).prompt;
+        let first = &mut prompts[at - 1].prompt;
+        first.asked = first.asked.take().or(stopped.asked);
+        first.selected = first.selected.take().or(stopped.selected);
+    }
+}
+
 /// The positions of prompts (newest first) in the order in which they are kept when not all fit: the newest
 /// `ends` and as many of the oldest, then the shortest, newer before older, repeated ones last. Rules,
-/// corrections and revocations are short in every language, and tasks are long. A long prompt counts by its
-/// shortest prohibition or demand, or by its beginning and its shortest sentence with a number. `beside`: the
-/// columns of the label of the prompt at a position.
+/// corrections and revocations are short in every language, and tasks are long. What prohibits or demands
+/// counts as shorter than it is: finished questions are short, too. A long prompt counts by its shortest
+/// prohibition or demand, or by its beginning and its shortest sentence with a number. `beside`: the columns
+/// of the label of the prompt at a position.
 pub fn by_worth(
     places: &[usize],
     prompts: &[PersonPrompt],
@@ -199,7 +223,9 @@ pub fn by_worth(
         .iter()
         .map(|at| {
             let text = &*prompts[*at].prompt.text;
-            (!said.insert(text), shown_width(text) + beside(*at), *at)
+            let width = shown_width(text) + beside(*at);
+            let less = if is_standing(&own_words(text)) { STANDING_COLUMNS } else { 0 };
+            (!said.insert(text), width.saturating_sub(less), *at)
         })
         .collect();
     between.sort_unstable();
@@ -465,18 +491,33 @@ mod tests {
         let texts: Vec<&str> = order.iter().map(|at| words.prompts[*at].prompt.text.as_str()).collect();
         assert_eq!(texts.len(), all.len());
         assert!(texts[..12].iter().all(|text| text.starts_with("rename")));
-        assert_eq!(texts[12], "ok");
-        for (place, begin) in [(13, "\u{5225}"), (14, "you may push"), (15, "Never push"), (97, "rename")] {
+        for (place, begin) in
+            [(12, "you may push"), (13, "ok"), (14, "\u{5225}"), (15, "Never push"), (97, "rename")]
+        {
             assert!(texts[place].starts_with(begin), "{place}: {}", texts[place]);
         }
         assert!(texts[texts.len() - 1].starts_with("read it"), "a rule in a paste is nobody's");
         assert_eq!(by_worth(&all[..8], &words.prompts, 6, |_| 0).len(), 8);
         let offered = |at: usize| if words.prompts[at].prompt.text == "ok" { 60 } else { 0 };
         let order = by_worth(&all, &words.prompts, 6, offered);
-        assert!(
-            words.prompts[order[12]].prompt.text.starts_with('\u{5225}'),
-            "with its label \"ok\" is longer"
-        );
+        assert!(words.prompts[order[14]].prompt.text.starts_with("Never"), "with its label \"ok\" is longer");
+    }
+
+    #[test]
+    fn the_prompt_that_a_hand_over_stopped_is_told_once() {
+        let mut of = capture("g");
+        of.prompts.here = vec![prompt("B"), prompt("go on")];
+        let asked = Some("A) granite\nB) slate".to_owned());
+        of.prompts.before =
+            vec![TranscriptPrompt { asked: asked.clone(), ..prompt("B") }, prompt("build it")];
+        let words = Words::of(&of);
+        let texts: Vec<&str> = words.prompts.iter().map(|said| &*said.prompt.text).collect();
+        assert_eq!(texts, ["go on", "B", "build it"]);
+        assert_eq!((&words.prompts[1].prompt.asked, words.prompts[1].times), (&asked, 1));
+        let long = format!("{} end", "a berth has a length. ".repeat(600));
+        of.prompts.here = vec![prompt(&long)];
+        of.prompts.before = vec![prompt(&shorten(&long, PASSED_CHARS[0]))];
+        assert_eq!(Words::of(&of).prompts.len(), 1);
     }
 
     #[test]

@@ -11,9 +11,10 @@ use super::byte_scan::offset_in;
 use super::placeholders::is_placeholder;
 use super::prose_codes;
 use super::prose_words::{
-    AS_PASSWORD, ENGLISH, FILLERS, IN_SENTENCES, LINKS, LOGINS, PASSWORDS, PROOFS, TOKENS, VERBS, WHOSE,
+    AS_PASSWORD, ENGLISH, FILLERS, IN_SENTENCES, IT_IS, LINKS, LOGINS, PASSWORDS, PROOFS, TOKENS, VERBS,
+    WHOSE,
 };
-use super::secret_names::NameClass;
+use super::secret_names::{NameClass, name_class};
 use super::secret_spans::SecretSpan;
 use super::secret_values::{
     ValueContext, ValuePlace, ValueQuoting, is_made_of_words, is_secret, is_versioned_password,
@@ -30,6 +31,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<SecretSpan>) {
     let prose = Prose::of(text);
     passwords(&prose, spans);
     verb_sentences(&prose, spans);
+    next_sentences(&prose, spans);
     prose_codes::find(&prose, spans);
     for at in prose.ends_of(&PROOFS) {
         let before = end_of(&text[..at], AROUND).rsplit('\n').next().unwrap_or_default();
@@ -77,6 +79,58 @@ fn verb_sentences(prose: &Prose<'_>, spans: &mut Vec<SecretSpan>) {
             prose.push(value, NameClass::Password, spans);
         }
     }
+}
+
+/// Secrets whose name is in the sentence before (`the bot needs the station key. its X`) or behind them (`X put
+/// it in .env as STATION_KEY`).
+fn next_sentences(prose: &Prose<'_>, spans: &mut Vec<SecretSpan>) {
+    for words in IT_IS.iter().filter(|words| prose.may_have(words)) {
+        for at in memmem::find_iter(prose.small.as_bytes(), words) {
+            let before = end_of(&prose.small[..at], AROUND);
+            let Some(class) = class_at_end(before) else { continue };
+            let rest = prose.rest_of_line(at + words.len());
+            let value = leading_value(rest).map(|(value, _)| value);
+            prose.push(value.filter(|value| is_told_apart(class, value)), class, spans);
+        }
+    }
+    for at in memmem::find_iter(prose.text.as_bytes(), " as ") {
+        let rest = prose.rest_of_line(at + " as ".len());
+        let is_variable = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        let name = rest.trim_start_matches('`');
+        let name = &name[..name.find(|c: char| !is_variable(c)).unwrap_or(name.len())];
+        let Some(class) = name_class(name.as_bytes()).filter(|_| name.contains('_')) else { continue };
+        let line = end_of(&prose.text[..at], AROUND).rsplit('\n').next().unwrap_or_default();
+        for word in line.split_whitespace() {
+            let value = leading_value(word).map(|(value, _)| value);
+            prose.push(value.filter(|value| is_told_apart(class, value)), class, spans);
+        }
+    }
+}
+
+/// The class of the name of a secret at the end of a sentence, in lower case.
+fn class_at_end(sentence: &str) -> Option<NameClass> {
+    let words = sentence
+        .trim_end_matches(|c: char| c.is_whitespace() || ".,;:!-\u{2013}\u{2014}\u{3002}".contains(c));
+    let ends = |names: &[&str]| names.iter().any(|name| words.ends_with(name));
+    if ends(&PASSWORDS) || ends(&ENGLISH) {
+        return Some(NameClass::Password);
+    }
+    if ends(&TOKENS) {
+        return Some(NameClass::Token);
+    }
+    let from = words.rmatch_indices(' ').nth(1).map_or(0, |(at, _)| at + 1);
+    name_class(&words.as_bytes()[from..])
+}
+
+/// Whether a value apart from its name is a secret: at least 16 random letters and digits, or a password that
+/// can be nothing else. A digest is no value of a name such as `cache key`.
+fn is_told_apart(class: NameClass, value: &str) -> bool {
+    let context = ValueContext { quoting: ValueQuoting::Bare, place: ValuePlace::Sentence };
+    let is_long = value.len() >= 16 || class == NameClass::Password;
+    let is_clear = is_certain(value) || matches!(class, NameClass::Token | NameClass::Secret);
+    let is_mixed =
+        value.bytes().any(|b| b.is_ascii_digit()) && value.bytes().any(|b| b.is_ascii_alphabetic());
+    is_long && is_clear && is_mixed && is_secret(class, value, context)
 }
 
 /// A text that is searched for words.
@@ -462,6 +516,12 @@ mod tests {
             ("card 4111 1111 1111 1111 cvc 737", "737"),
             ("the visa of the office: 4539-1488-0343-6467", "0343"),
             ("my password is\nTr1ck-Kite7", "Tr1ck-Kite7"),
+            ("the bot needs the station key. its 7f3aQx9LmT2vKp8sZr4Wn6Yd", "Qx9LmT2vKp8s"),
+            ("here is the api key. it's 7f3a9c1e5b2d4f60817263544536271f, ok", "7f3a9c1e5b2d"),
+            ("hier ist der API-Schlüssel. es ist 7f3aQx9LmT2vKp8sZr4Wn6Yd", "Qx9LmT2vKp8s"),
+            ("take the new token! Here it is: 7f3aQx9LmT2vKp8sZr4Wn6Yd", "Qx9LmT2vKp8s"),
+            ("I changed the password. it is Tr1ck-Kite12", "Tr1ck-Kite12"),
+            ("its 7f3aQx9LmT2vKp8sZr4Wn6Yd put it in .env as STATION_KEY", "Qx9LmT2vKp8s"),
             ("use Tr0ub4dor&3xyz as the password", "Tr0ub4dor"),
             ("\"Tr0ub4dor&3xyz\" is my wifi password", "Tr0ub4dor"),
             ("credentials are admin / Tr0ub4dor&3xyz", "Tr0ub4dor"),
@@ -509,6 +569,13 @@ mod tests {
         }
         for kept in [
             "the files that set the password:\nauth2fa.rs",
+            "all tests but two pass: `test_swath_edges`",
+            "These pass: `login_form_2`",
+            "that is the cache key. its 9f3c1ab77d2e9f3c1ab77d2e9f3c1ab77d2e0011",
+            "find the token. its length is 32",
+            "nobody knows the password. it is in the vault",
+            "use the digest 9f3c1ab77d2e9f3c1ab77d2e9f3c1ab77d2e0011 as CACHE_KEY",
+            "export the path /srv/build/out2026 as STATION_KEY",
             "the seed phrase is a list of words that nobody may see",
             "backup codes: 10 of them, each for one login",
             "the recovery codes are hashed with bcrypt",

@@ -33,6 +33,12 @@ pub(super) const LINKS: [&str; 38] = [
     " — ", " – ", " - ", " -> ", "は", "是", "为", "為", "는 ", "은 ", " là ", " هي ", "คือ",
 ];
 
+/// Beginnings of a sentence that tells what the one before has named: `here is the key. its X`.
+pub(super) const IT_IS: [&str; 10] = [
+    " its ", " it's ", " it\u{2019}s ", " it is ", " here it is: ", " here: ", " das ist ", " es ist ",
+    " er ist ", " er lautet ",
+];
+
 /// Words before a name and its password: `login is root / X`.
 pub(super) const LOGINS: [&str; 10] = [
     "login", "credentials", "creds", "zugangsdaten", "identifiants", "credenciales", "credenciais", "логин",

@@ -290,7 +290,7 @@ impl Supervisor {
             first_prompt: fresh
                 && handoff.is_none()
                 && !self.session.prompted
-                && !(self.conversation.spoken && !self.policy.is_previous_release())
+                && !self.conversation.spoken
                 && !self.policy.is_previous_release(),
             handoff,
             dir,

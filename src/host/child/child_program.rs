@@ -47,10 +47,11 @@ impl Child {
         self.run.as_ref().and_then(|run| u32::try_from(run.pid).ok())
     }
 
-    /// Watches the master: for output if `room`, and for room if input waits to be written.
+    /// Watches the master: for output if `room` and if the screen model has room, and for room if input waits
+    /// to be written.
     pub fn register<'fd>(&'fd self, set: &mut PollSet<'fd, PollToken>, room: bool) {
         let Some(run) = &self.run else { return };
-        match (room && run.may_have_output(), run.input.is_empty()) {
+        match (room && !run.model.is_full() && run.may_have_output(), run.input.is_empty()) {
             (true, true) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Read),
             (true, false) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Both),
             (false, false) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Write),

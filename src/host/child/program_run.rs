@@ -32,6 +32,8 @@ use crate::tty::modes;
 pub(in crate::host) const INPUT_HIGH: usize = 1 << 18;
 /// How long to wait for a dead child's output while another process holds the terminal open, in ms.
 const DRAIN_MS: u64 = 100;
+/// How long the end of a run waits for a screen model that is behind, in ms.
+const LAG_MS: u64 = 2000;
 /// How often to check a terminal that no process has open, in ms.
 const AWAY_MS: u64 = 200;
 
@@ -418,6 +420,11 @@ impl Child {
         self.run.as_ref().is_some_and(|run| run.is_to_be_looked_at(now))
     }
 
+    /// Whether the screen model must be fed before more output may be read.
+    pub fn is_full(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.model.is_full())
+    }
+
     /// Whether the program has ended and its end has not been reported.
     pub fn is_ending(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.exit.is_some())
@@ -428,7 +435,11 @@ impl Child {
         let run = self.run.as_mut()?;
         // Other processes may keep the terminal open.
         let is_drained = anyway || run.at_end;
-        let (_, end) = run.exit.take_if(|(at, _)| is_drained || now >= at.after(DRAIN_MS))?;
+        run.model.look(|_| ());
+        let lags = run.model.lags();
+        let (_, end) = run.exit.take_if(|(at, _)| {
+            (is_drained || now >= at.after(DRAIN_MS)) && (!lags || now >= at.after(LAG_MS))
+        })?;
         run.reported_exit = Some(end);
         run.at_end = true;
         let undo = run.for_terminals().undo();

@@ -3,13 +3,14 @@
 //!
 //! Bytes are read into its chunks, written to the terminals from there, and wait until the child is quiet,
 //! until too many wait, or until the screen is read, which then is up to date. The backlog is bounded and
-//! nothing is dropped. A model that panics is switched off ([`super::guarded_screen`]); the bytes still reach
-//! the terminals.
+//! nothing is dropped. A few bytes can cost the model as much as a whole screen, so its work is bounded by
+//! time: a reader that would have to wait longer than [`LOOK_US`] sees an older screen. A model that panics
+//! is switched off ([`super::guarded_screen`]); the bytes still reach the terminals.
 
 use std::collections::VecDeque;
 
 use super::guarded_screen::GuardedScreen;
-use super::output_chunk::{CHUNK, OutputChunk};
+use super::output_chunk::OutputChunk;
 use super::screen_marks::{RowsSince, ScreenMarks};
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
@@ -38,11 +39,16 @@ const PAUSE_MS: u64 = 10;
 const OLD_MS: u64 = 100;
 /// How long the model is fed at a time, in microseconds: the longest delay of a key typed meanwhile.
 const SLICE_US: u64 = 250;
-/// Bytes that are fed between two readings of the clock, at first: more while feeding is fast, fewer if a few
-/// bytes take long.
+/// How long the model is fed before it is read, in microseconds: the longest delay that an output with much
+/// work in few bytes can cause. Of usual output a full backlog takes a tenth of that.
+const LOOK_US: u64 = 200_000;
+/// How long readers then get the screen without such a delay, in microseconds.
+const REST_US: u64 = 5 * LOOK_US;
+/// Bytes that are fed between two readings of the clock: at first and at most. Fewer if a few bytes take
+/// long.
 const STEP: usize = 8192;
-/// The fewest bytes that are fed between two readings of the clock.
-const STEP_MIN: usize = 256;
+/// The fewest bytes that are fed between two readings of the clock: two sequences.
+const STEP_MIN: usize = 16;
 /// How many bytes from people's terminals are kept while the model is behind; more are dropped, since they
 /// only help to learn the terminal's state.
 const HEARD_MAX: usize = 1 << 12;
@@ -51,7 +57,7 @@ const HEARD_MAX: usize = 1 << 12;
 /// was long.
 fn next_step(step: usize, fed: usize, took: u64, whole: bool) -> usize {
     let fitting =
-        usize::try_from(fed as u64 * SLICE_US / 2 / took.max(1)).unwrap_or(STEP).clamp(STEP_MIN, CHUNK / 2);
+        usize::try_from(fed as u64 * SLICE_US / 2 / took.max(1)).unwrap_or(STEP).clamp(STEP_MIN, STEP);
     if whole || took > SLICE_US { fitting.min(2 * step) } else { step }
 }
 
@@ -90,6 +96,9 @@ pub(in crate::host) struct ScreenModel {
     /// Its failure was reported.
     failure_reported: bool,
     marks: ScreenMarks,
+    stopwatch: Clock,
+    /// Until when a reader does not wait for the backlog, by the stopwatch in microseconds.
+    rests_until: u64,
 }
 
 impl ScreenModel {
@@ -109,6 +118,8 @@ impl ScreenModel {
             is_being_read: false,
             failure_reported: false,
             marks: ScreenMarks::default(),
+            stopwatch: Clock::start(),
+            rests_until: 0,
         }
     }
 
@@ -208,11 +219,26 @@ impl ScreenModel {
 
     /// Whether the model is behind, and more output may be read before it must catch up.
     pub fn is_bursting(&self) -> bool {
-        (BURST..WAITING_MAX).contains(&self.waiting)
+        (BURST..self.room()).contains(&self.waiting)
+    }
+
+    /// Whether no more output may be read until some of it was fed.
+    pub fn is_full(&self) -> bool {
+        self.waiting >= self.room()
+    }
+
+    /// Whether there is output that was not fed.
+    pub fn lags(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// The backlog above which the child is slowed down: what a reader waits for at the present speed.
+    fn room(&self) -> usize {
+        (self.step * (2 * LOOK_US / SLICE_US) as usize).clamp(2 * BURST, WAITING_MAX)
     }
 
     fn is_urgent(&self, now: Stamp) -> bool {
-        self.waiting >= WAITING_MAX || now.since(self.since) >= OLD_MS
+        self.is_full() || now.since(self.since) >= OLD_MS
     }
 
     /// Feeds a slice if that is due; returns whether it was.
@@ -317,12 +343,37 @@ impl ScreenModel {
         self.screen.is_off()
     }
 
+    /// Feeds all output, or as much as the time allows.
     fn catch_up(&mut self) {
-        while self.step().is_some() {}
+        if self.waiting == 0 {
+            return;
+        }
+        let begun = self.stopwatch.micros();
+        let rests = begun < self.rests_until;
+        let end = begun + if rests { SLICE_US } else { LOOK_US };
+        let mut at = begun;
+        while let Some(FedBytes { length, is_whole_step }) = self.step() {
+            let took = self.stopwatch.micros() - at;
+            at += took;
+            self.step = next_step(self.step, length, took, is_whole_step);
+            if at >= end {
+                if !rests {
+                    self.rests_until = at + REST_US;
+                }
+                return;
+            }
+        }
     }
 
-    /// Reads the screen after feeding all output. `None`: the model is switched off, or panics now and is
-    /// switched off.
+    /// The output that was not fed.
+    pub fn backlog(&self) -> Vec<u8> {
+        let mut bytes: Vec<u8> = self.chunks.iter().flat_map(OutputChunk::bytes).copied().collect();
+        bytes.drain(..self.fed);
+        bytes
+    }
+
+    /// Reads the screen after feeding all output, or as much as [`LOOK_US`] allows. `None`: the model is
+    /// switched off, or panics now and is switched off.
     pub fn look<T>(&mut self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
         self.catch_up();
         self.screen.look(look)
@@ -403,7 +454,19 @@ impl ScreenModel {
 
     /// The bytes that restore a terminal that shows all of the child's output.
     pub fn undo(&mut self) -> Vec<u8> {
-        let undo = self.look(|screen| [screen.ending(), &screen.undo()].concat());
+        self.catch_up();
+        let rest = self.backlog();
+        let undo = self.screen.look(|screen| {
+            if rest.is_empty() {
+                return [screen.ending(), &screen.undo()].concat();
+            }
+            // Modes do not depend on the size, and a small screen is fast whatever the output does.
+            let mut small = Screen::new(2, 2);
+            small.set_terminal_before(screen.terminal_before().clone());
+            let dump = screen.dump_with(0);
+            [dump.screen, dump.unfinished, rest].iter().for_each(|bytes| small.feed(bytes));
+            [small.ending(), &small.undo()].concat()
+        });
         // What sequence was unfinished is no longer known.
         undo.unwrap_or_else(|| [END_OF_ANYTHING, &self.last_undo()].concat())
     }

@@ -88,6 +88,10 @@ impl Terminals {
             repaint_on_attach::whole(screen, usize::try_from(unseen).unwrap_or(usize::MAX))
         });
         let mut picture = picture.unwrap_or_else(|| repaint_on_attach::blank(run.model.size()));
+        // Of output with much work in few bytes the picture may lack the last part.
+        if run.muted.is_none() && !text_only {
+            picture.extend(run.model.backlog());
+        }
         if run.has_ended {
             // The modes that the program left set were undone at its end.
             picture.extend(run.model.undo());

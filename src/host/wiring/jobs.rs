@@ -86,6 +86,7 @@ impl Host {
                         "Session {name} runs this conversation, too, and both write into its transcript: \
                          end one of them"
                     );
+                    self.notice(DecisionKind::Degraded, &format!("{what}."));
                     self.events.push_back(Event::Limited { what });
                 }
                 JobEvent::Quiet => {}

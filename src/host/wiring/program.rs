@@ -80,7 +80,7 @@ impl Host {
         }
         // Little output remains; more comes only from another process that keeps the terminal open.
         let mut left = DRAIN_READS;
-        while left > 0 && self.read_output() {
+        while left > 0 && !self.child.is_full() && self.read_output() {
             left -= 1;
         }
         let Some(finished) = self.child.finish(self.clock.now(), left == 0) else { return };

@@ -319,6 +319,10 @@ impl Host {
         self.read_claude_screen();
         self.settle();
         let mut status = self.status();
+        if self.control.asker(request_id.connection) != Asker::Person {
+            // What knows its name can open a terminal, as your user can: not from here.
+            status.clients.iter_mut().for_each(|client| client.tty = None);
+        }
         status.draft = self.draft_line();
         status.why = self.why(&status);
         self.answer(request_id, Ok(status.json()));

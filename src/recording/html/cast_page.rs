@@ -82,6 +82,11 @@ pub fn page(trace: &TracePage) -> Result<String, CastLoadError> {
     ))
 }
 
+/// Whether the beginning of a page has the beginning of a recording in it.
+pub fn has_cast(head: &[u8]) -> bool {
+    memchr::memmem::find(head, CAST_BEGINS.as_bytes()).is_some()
+}
+
 /// The recording in a page made by hopty; `None` for another file.
 pub fn cast_of_page(file: &[u8]) -> Option<Vec<u8>> {
     if !file.starts_with(b"<!doctype html>") {

@@ -6,4 +6,4 @@
 
 mod cast_page;
 
-pub use cast_page::{TraceOutcome, TracePage, TraceStep, cast_of_page, page};
+pub use cast_page::{TraceOutcome, TracePage, TraceStep, cast_of_page, has_cast, page};

@@ -170,10 +170,11 @@ impl DisplayState {
     pub fn align(&mut self) {
         self.position.margins = self.position.whole();
         self.position.cursor.origin = false;
+        let line = vec![b'E'; self.position.cols];
         for at in 0..self.position.rows {
             if let Some(row) = self.buffers.active.grid.row_mut(at) {
                 row.clear(PackedStyle::default());
-                (0..self.position.cols).for_each(|col| row.put_narrow(col, 'E', PackedStyle::default()));
+                row.put_ascii(0, &line, PackedStyle::default());
             }
         }
         self.position.move_to(0, 0);

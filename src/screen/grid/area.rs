@@ -22,7 +22,12 @@ impl Grid {
 
     /// Writes a one-column character into every cell.
     pub fn fill_area(&mut self, area: &Area, ch: char, style: PackedStyle) {
-        self.edit_area(area, |row, cols| cols.for_each(|col| row.put_narrow(col, ch, style)));
+        if ch.is_ascii() {
+            let line = vec![ch as u8; area.cols.len()];
+            self.edit_area(area, |row, cols| row.put_ascii(cols.start, &line, style));
+        } else {
+            self.edit_area(area, |row, cols| cols.for_each(|col| row.put_narrow(col, ch, style)));
+        }
     }
 
     pub fn erase_area(&mut self, area: &Area, style: PackedStyle) {

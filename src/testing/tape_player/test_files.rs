@@ -45,7 +45,11 @@ pub(super) fn copy_file(session: &mut TestSession, from: &TapeText, to: Option<&
         None => workspace.dirs().dir().join(&name),
     };
     workspace.make_room(&target, failed)?;
-    copy_tree(&from, &target).map_err(failed)?;
+    let clock = &session.clock;
+    copy_while(&from, &target, &|| clock.in_time().is_ok()).map_err(|error| {
+        // The deadline ended it, or the copy failed by itself.
+        clock.in_time().err().unwrap_or_else(|| failed(error))
+    })?;
     session.files.note(&target);
     Ok(())
 }
@@ -146,14 +150,26 @@ pub(super) fn expect_file(
     }
 }
 
-/// Copies a file, or a directory with its content; links stay links.
+/// Copies a file, or a directory with its content; links stay links, and no link at the destination is
+/// followed.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
+    copy_while(from, to, &|| true)
+}
+
+/// [`copy_tree`] as long as `goes_on`.
+fn copy_while(from: &Path, to: &Path, goes_on: &dyn Fn() -> bool) -> std::io::Result<()> {
+    if !goes_on() {
+        return Err(std::io::ErrorKind::TimedOut.into());
+    }
+    if fs::symlink_metadata(to).is_ok_and(|meta| meta.is_symlink()) {
+        return Err(std::io::Error::other(format!("{} is a symbolic link", to.display())));
+    }
     let meta = fs::symlink_metadata(from)?;
     if meta.is_dir() {
         fs::create_dir_all(to)?;
         for entry in fs::read_dir(from)? {
             let entry = entry?;
-            copy_tree(&entry.path(), &to.join(entry.file_name()))?;
+            copy_while(&entry.path(), &to.join(entry.file_name()), goes_on)?;
         }
         return Ok(());
     }
@@ -169,4 +185,42 @@ fn shortened(text: &str) -> String {
     let lines: Vec<&str> = text.lines().take(20).collect();
     let end: String = lines.join("\n").chars().take(OUTPUT_MAX).collect();
     if end.len() < text.trim_end().len() { format!("{end}\n…") } else { end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_follows_no_link_of_an_earlier_copy() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["outside", "one", "two/sub", "to"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        std::os::unix::fs::symlink(at("outside"), at("one/sub")).unwrap();
+        std::os::unix::fs::symlink(at("outside/new"), at("one/file")).unwrap();
+        fs::write(at("two/sub/planted"), "x").unwrap();
+        copy_tree(&at("one"), &at("to")).unwrap();
+        let error = copy_tree(&at("two"), &at("to")).unwrap_err().to_string();
+        assert!(error.ends_with("to/sub is a symbolic link"), "{error}");
+        fs::write(at("two/file"), "x").unwrap();
+        assert!(copy_tree(&at("two/file"), &at("to/file")).is_err());
+        assert_eq!(fs::read_dir(at("outside")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_copy_ends_at_the_deadline() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        fs::create_dir(&from).unwrap();
+        (0..100).for_each(|n| fs::write(from.join(n.to_string()), "x").unwrap());
+        let left = std::cell::Cell::new(10);
+        let goes_on = || {
+            left.set(left.get() - 1);
+            left.get() > 0
+        };
+        assert_eq!(copy_while(&from, &to, &goes_on).unwrap_err().kind(), std::io::ErrorKind::TimedOut);
+        assert!(fs::read_dir(&to).unwrap().count() < 10);
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::core::handoff::current_request::asks;
+use crate::core::handoff::current_request::{asks, is_option};
 use crate::core::handoff::prompt_sentences::sentences;
 use crate::core::handoff::safe_prompts::shorten;
 use crate::core::text::safe_text::cut_bytes;
@@ -27,6 +27,8 @@ struct AnswerPart<'a> {
     text: &'a str,
     /// How many of its words are in no other answer.
     rare_words: usize,
+    /// How much of it is about what the person said to it.
+    replied: usize,
 }
 
 impl AnswerWords {
@@ -42,20 +44,24 @@ impl AnswerWords {
 
     /// At most `cap` characters of an answer. Of a longer one these are its sentences with the most
     /// words that no other answer has, in their order; of few characters only those that are at least
-    /// half as good as the best.
-    pub fn excerpt(&self, answer: &str, cap: usize) -> String {
+    /// half as good as the best. Before them come the options and the sentences that `said` names.
+    pub fn excerpt(&self, answer: &str, said: &str, cap: usize) -> String {
         let flat = answer.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut best = self.ranked(answer);
         if flat.chars().nth(cap).is_none() || best.is_empty() {
             return shorten(&flat, cap);
         }
-        best.sort_by_key(|part| std::cmp::Reverse(part.rare_words));
-        let enough = if cap > SHORT { 0 } else { best[0].rare_words.div_ceil(2) };
+        let named = Named::of(said);
+        best.iter_mut().for_each(|part| part.replied = named.in_part(part.text));
+        let most = best.iter().map(|part| part.rare_words).max().unwrap_or(0);
+        best.sort_by_key(|part| std::cmp::Reverse((part.replied, part.rare_words)));
+        let enough = if cap > SHORT { 0 } else { most.div_ceil(2) };
         let mut room = cap;
         let mut chosen: Vec<AnswerPart<'_>> = Vec::new();
         for part in best {
             let length = part.text.chars().count() + GAP.len();
-            if chosen.is_empty() || part.rare_words >= enough && length <= room {
+            let is_good = part.replied > 0 || part.rare_words >= enough;
+            if chosen.is_empty() || is_good && length <= room {
                 room = room.saturating_sub(length);
                 chosen.push(part);
             }
@@ -80,7 +86,8 @@ impl AnswerWords {
 
     /// The sentences of an answer. An offer at its end says nothing.
     fn ranked<'a>(&self, answer: &'a str) -> Vec<AnswerPart<'a>> {
-        let ranked = |(place, text)| AnswerPart { place, text, rare_words: self.rare_words(text) };
+        let ranked =
+            |(place, text)| AnswerPart { place, text, rare_words: self.rare_words(text), replied: 0 };
         let mut all: Vec<_> =
             parts(cut_bytes(answer, SEARCHED)).into_iter().enumerate().map(ranked).collect();
         if let Some(last) = all.last_mut().filter(|last| last.place > 0 && asks(last.text)) {
@@ -100,6 +107,49 @@ impl AnswerWords {
     }
 }
 
+/// What a reply names: marks of options ("B", "7"), and the beginnings of its words.
+struct Named {
+    marks: Vec<String>,
+    stems: HashSet<String>,
+}
+
+impl Named {
+    fn of(said: &str) -> Self {
+        let said = cut_bytes(said, SEARCHED);
+        let runs = said.split(|c: char| !c.is_alphanumeric());
+        let is_letter = |run: &str| run.len() == 1 && ("A"..="H").contains(&run);
+        let is_number = |run: &str| (1..=2).contains(&run.len()) && run.bytes().all(|b| b.is_ascii_digit());
+        let marks = runs.filter(|run| is_letter(run) || is_number(run)).map(str::to_lowercase).collect();
+        Self { marks, stems: stems(said) }
+    }
+
+    fn in_part(&self, part: &str) -> usize {
+        /// An option counts more than words.
+        const OPTION: usize = 4;
+        let start = part.trim_start_matches(['-', '*', '(', ' ']);
+        let mark = start.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+        let is_named = is_option(part) && self.marks.contains(&mark);
+        (if is_named { OPTION } else { 0 }) + stems(part).intersection(&self.stems).count()
+    }
+}
+
+/// The beginnings of the longer words of a text, and its numbers.
+fn stems(text: &str) -> HashSet<String> {
+    let is_long = |word: &String| word.chars().count() >= 4 || word.contains(|c: char| c.is_numeric());
+    words(text).into_iter().filter(is_long).map(|word| word.chars().take(5).collect()).collect()
+}
+
+/// Which of exchanges (a prompt and its answer) a newer prompt returns to, if it is clear: its words count
+/// less the more exchanges have them.
+pub(super) fn returns_to(prompt: &str, exchanges: &[String]) -> Option<usize> {
+    let asked = stems(cut_bytes(prompt, SEARCHED));
+    let all: Vec<HashSet<String>> = exchanges.iter().map(|text| stems(cut_bytes(text, SEARCHED))).collect();
+    let weight = |word: &String| 1000 / all.iter().filter(|words| words.contains(word)).count().max(1);
+    let score = |words: &HashSet<String>| words.intersection(&asked).map(weight).sum::<usize>();
+    let best = (0..all.len()).rev().max_by_key(|at| score(&all[*at]))?;
+    (score(&all[best]) >= 1000).then_some(best)
+}
+
 /// The sentences of an answer, without headings and code.
 fn parts(answer: &str) -> Vec<&str> {
     let mut parts = Vec::new();
@@ -108,7 +158,17 @@ fn parts(answer: &str) -> Vec<&str> {
         if line.starts_with("```") {
             is_code = !is_code;
         } else if !is_code && !line.starts_with('#') {
-            parts.extend(sentences(line));
+            let mut from = None;
+            for sentence in sentences(line) {
+                let at = sentence.as_ptr().addr() - line.as_ptr().addr();
+                let begin = *from.get_or_insert(at);
+                // The mark of an option ("7.") is no sentence.
+                if sentence.chars().filter(|c| c.is_alphanumeric()).count() > 2 {
+                    parts.push(&line[begin..at + sentence.len()]);
+                    from = None;
+                }
+            }
+            parts.extend(from.map(|begin| &line[begin..]));
         }
     }
     parts
@@ -144,10 +204,10 @@ mod tests {
     fn what_no_other_answer_says_is_told() {
         let found = "**Node n4 must not be rebooted** until the firmware is there.";
         let answer = OTHER.replace("- the callers", &format!("- {found}\n- the callers"));
-        let told = of(&answer).excerpt(&answer, 120);
+        let told = of(&answer).excerpt(&answer, "", 120);
         assert_eq!(told, format!("- {found}"));
         assert!(of(&answer).most_rare_words(&answer) > of(&answer).most_rare_words(OTHER));
-        let more = of(&answer).excerpt(&answer, 400);
+        let more = of(&answer).excerpt(&answer, "", 400);
         assert!(
             more.starts_with("Done. The list") && more.contains("Result") && more.contains(found),
             "{more}"
@@ -158,14 +218,28 @@ mod tests {
     fn headings_code_and_an_offer_are_not_told() {
         let answer = "## Pier quay berth\n\n```\nlet harbour = 1;\n```\n\nThe list keeps its old value.\n\nDo you \
                       want lighthouses too?";
-        assert_eq!(of(answer).excerpt(answer, 60), "The list keeps its old value.");
-        assert_eq!(of("Port 80?").excerpt("Port 80?", 60), "Port 80?");
+        assert_eq!(of(answer).excerpt(answer, "", 60), "The list keeps its old value.");
+        assert_eq!(of("Port 80?").excerpt("Port 80?", "", 60), "Port 80?");
     }
 
     #[test]
     fn what_is_left_out_between_two_sentences_is_marked() {
         let answer = "Pier seven is closed. Both use the same helper now. Berth nine opens on Monday.";
-        assert_eq!(of(answer).excerpt(answer, 70), "Pier seven is closed. [...] Berth nine opens on Monday.");
+        assert_eq!(
+            of(answer).excerpt(answer, "", 70),
+            "Pier seven is closed. [...] Berth nine opens on Monday."
+        );
+    }
+
+    #[test]
+    fn what_the_reply_names_comes_first() {
+        let answer = "1. Show the rules. 2. Offer a link to sign in.\n- 7. Say that the mail is registered.\n- 8. Ask \
+                      lighthouse keepers twice.";
+        assert_eq!(of(answer).excerpt(answer, "1 and 7", 60), "- 7. Say that the mail is registered.");
+        let exchanges =
+            ["the mails\nrp.example.org".to_owned(), "the mails\nThe columns are wide.".to_owned()];
+        assert_eq!(returns_to("what about the columns", &exchanges), Some(1));
+        assert_eq!(returns_to("what about the mails", &exchanges), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The record in a brief: Claude's last words, the next steps, work in hand, and the state of the work tree.
 
-use super::answer_excerpts::AnswerWords;
+use super::answer_excerpts::{AnswerWords, returns_to};
 use super::brief_files::{
     AGREED_FILE, ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE,
 };
@@ -752,6 +752,9 @@ fn said_before(of: &Capture, words: &Words, shared: &SharedWordTable) -> BriefPa
     let all = of.answers.all();
     let texts = all.iter().map(|answer| &*answer.text).chain([&*words.last_answer]);
     let mut said = SaidBefore::of(words, shared, AnswerWords::of(texts));
+    let exchanges: Vec<String> =
+        all.iter().map(|answer| format!("{}\n{}", answer.prompt, answer.text)).collect();
+    said.returned_to = returns_to(said.newest, &exchanges);
     let answers: Vec<(String, &EarlierAnswer)> =
         all.into_iter().map(|answer| (safe_line(&answer.text), answer)).collect();
     for text in of.answers.findings.iter().rev().map(|text| safe_line(text)) {
@@ -802,6 +805,8 @@ fn said_before(of: &Capture, words: &Words, shared: &SharedWordTable) -> BriefPa
 /// The order in which lines of that part are kept when there is not enough room.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SaidRank {
+    /// The newest prompt returns to it.
+    Asked,
     /// It has one of the newest reasons, or it refers to something older, which it may revoke.
     First,
     Says,
@@ -829,6 +834,9 @@ struct SaidBefore<'a> {
     last: String,
     /// The newest prompts, on one line. `Request` quotes them in full, so here their beginnings suffice.
     above: Vec<String>,
+    /// The newest prompt, and the place of the answer of an older topic that it returns to.
+    newest: &'a str,
+    returned_to: Option<usize>,
     /// The prompt of the previous line's answer, which is the person's reply to this one.
     said_next: &'a str,
     prompts: &'a [PersonPrompt],
@@ -850,6 +858,8 @@ impl<'a> SaidBefore<'a> {
             answer_words,
             last: safe_line(&words.last_answer),
             above: words.prompts.iter().take(ABOVE).map(|said| one_line(&said.prompt.text)).collect(),
+            newest: words.prompts.first().map_or("", |said| &said.prompt.text),
+            returned_to: None,
             said_next: "",
             prompts: &words.prompts,
             texts: Vec::new(),
@@ -962,13 +972,25 @@ impl<'a> SaidBefore<'a> {
         let reply = reply.or_else(|| refuted(of, text));
         let reply = reply.map(|reply| then_said(&self.named(reply, REPLIED)));
         let reply = self.later_prompt(answer).or(reply).unwrap_or_default();
+        let is_returned_to = self.returned_to == Some(at);
+        let said = match answer.reply.as_deref() {
+            _ if is_returned_to => self.newest,
+            Some(reply) => reply,
+            None => self.said_next,
+        };
         self.said_next = &answer.prompt;
         let room =
             RECORD_LINE_MAX.saturating_sub(prompt.chars().count() + reply.chars().count() + MARK_CHARS);
         let whole = safe(&answer.text);
         let whole = without_opening(&whole);
-        let excerpt = |cap| self.answer_words.excerpt(whole, cap);
-        let line = format!("{prompt}{}{reply}", excerpt(room.min(EXCERPT_CHARS)));
+        let excerpt = |cap| self.answer_words.excerpt(whole, said, cap);
+        let line = format!(
+            "{prompt}{}{reply}",
+            excerpt(match is_returned_to {
+                true => ANSWER_LONG[0],
+                false => room.min(EXCERPT_CHARS),
+            })
+        );
         let times = self.forms.entry(form(text)).or_default();
         *times += 1;
         let longer = ANSWER_LONG.map(|cap| format!("{prompt}{}{reply}", excerpt(cap)));
@@ -976,6 +998,7 @@ impl<'a> SaidBefore<'a> {
         let says_done = || at >= SAID && text.width() <= SAYS_DONE && !has_number(text);
         let says_little = !is_informative(text) || says_done();
         let rank = match () {
+            () if is_returned_to => SaidRank::Asked,
             () if self.shared.answer_refers_back(at) || has_reason(of, text) => SaidRank::First,
             () if *times > OF_ONE_FORM || says_little && !answer.is_asked_for() => SaidRank::Alike,
             () => SaidRank::Says,

@@ -136,7 +136,7 @@ impl AssignmentFinder<'_> {
         if class == NameClass::Phrase {
             return self.phrase(spaced);
         }
-        if self.assigns_directory(from, to) && !pair {
+        if self.assigns_directory(from, to) && !pair || self.is_verb(from, to) {
             return None;
         }
         let spaced = self.skip_annotation(spaced);
@@ -175,6 +175,22 @@ impl AssignmentFinder<'_> {
             _ if spaced > to && self.byte(spaced) != b'-' => self.sentence_value(spaced, begins_line),
             _ => None,
         }
+    }
+
+    /// Whether it is the verb in `all tests but two pass: X`. A number in digits before it may be a port.
+    fn is_verb(&self, from: usize, to: usize) -> bool {
+        const SUBJECTS: [&str; 29] = [
+            "tests", "checks", "cases", "specs", "suites", "jobs", "builds", "runs", "lints", "examples",
+            "assertions", "these", "those", "they", "all", "both", "others", "two", "three", "four", "five",
+            "six", "seven", "eight", "nine", "ten", "should", "must", "not",
+        ];
+        if !self.bytes[from..to].eq_ignore_ascii_case(b"pass") || self.byte(to) != b':' {
+            return false;
+        }
+        let Some((b' ', before)) = self.bytes[..from].split_last() else { return false };
+        let len = before.iter().rev().take(16).take_while(|b| b.is_ascii_alphabetic()).count();
+        let word = &before[before.len() - len..];
+        SUBJECTS.iter().any(|subject| word.eq_ignore_ascii_case(subject.as_bytes()))
     }
 
     /// Whether it is a shell variable for its current directory, or for the one before.
