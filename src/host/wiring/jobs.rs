@@ -218,6 +218,9 @@ impl Host {
         self.notifier.take_done();
         let now = self.clock.now();
         if self.notifier.is_due(now) {
+            if self.observer.turn_is_interrupted() {
+                self.notifier.queue.interrupted();
+            }
             let due = self.notifier.due(now, clock::day_ms());
             if !due.is_empty() {
                 let status = self.status();
