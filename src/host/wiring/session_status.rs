@@ -73,6 +73,10 @@ impl Host {
             (supervisor.handover_step(), supervisor.continues_after_limit_at(self.clock.now()));
         let continues = continues.map(|at| self.session.wall(at));
         let interrupted = self.observer.turn_is_interrupted();
-        self.explanation.of(status, step.as_ref(), continues, interrupted, Clock::wall(), local)
+        let why = self.explanation.of(status, step.as_ref(), continues, interrupted, Clock::wall(), local);
+        match self.jobs.shared.with(supervisor.conversation()) {
+            Some(shared) if !why.contains(&shared) => format!("{why} {shared}."),
+            _ => why,
+        }
     }
 }
