@@ -20,7 +20,6 @@ use crate::fs::session::{self, ListedSession};
 use crate::ipc::address;
 use crate::ipc::control_client::{ControlClient, NoAnswer};
 use crate::ipc::message::{Code, PROTOCOL, Request, RequestError};
-use crate::sys::process::Stat;
 
 /// How long a host may take to accept a connection.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
@@ -342,14 +341,17 @@ fn within(limit: Option<Duration>) -> Option<Instant> {
     limit.and_then(|limit| Instant::now().checked_add(limit))
 }
 
-/// The process of the session's host if it is stopped (SIGSTOP).
-pub(super) fn stopped_host(paths: &Paths, name: &SessionName) -> Option<i32> {
-    session::host_of(&paths.session(name)).filter(|pid| Stat::of(*pid).is_some_and(|stat| stat.is_stopped()))
+/// Continues the session's host if it is stopped.
+pub(super) fn continue_host(paths: &Paths, name: &SessionName) {
+    // The lock and the start time prove that this is the session's host.
+    if let Some(pid) = session::stopped_host(&paths.session(name)) {
+        let _ = kill(Pid::from_raw(pid), Signal::SIGCONT);
+    }
 }
 
 /// The error for a host that does not answer, with the cause.
 pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Error) -> VerbError {
-    if let Some(pid) = stopped_host(paths, name) {
+    if let Some(pid) = session::stopped_host(&paths.session(name)) {
         let failed = VerbError::new(INTERNAL, format!("its host, process {pid}, is stopped"));
         return failed.about(name).hint(format!("`kill -CONT {pid}` continues it"));
     }

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use serde_json::json;
 
-use super::control::{ANSWER, HostControl, Rule, live_session, paths};
+use super::control::{ANSWER, HostControl, Rule, continue_host, live_session, paths};
 use super::error::{VerbError, YesNo, ask_yes_no, no_terminal, note, say, say_wrapped};
 use super::exit_codes::{FAILED, NOT_FOUND};
 use crate::core::ids::SessionName;
@@ -90,6 +90,10 @@ pub(super) fn stop_all(yes: bool, kill: bool, as_json: bool) -> Result<u8, VerbE
 }
 
 fn stop_one(paths: &Paths, name: &SessionName, kill: bool) -> Result<(), VerbError> {
+    if kill {
+        // A stopped host can kill nothing.
+        continue_host(paths, name);
+    }
     let stopped = HostControl::connect(paths, name, None).and_then(|mut control| {
         control.ask::<AcceptAnswer>(&Request::Stop { kill })?;
         control.wait_for_end();

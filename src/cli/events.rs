@@ -219,9 +219,13 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, VerbError> {
     let session = status_of(&paths, &name)?;
     // A killed host could not write why.
     let lost = session.exit.as_ref().is_some_and(|exit| exit.kind.is(ExitKind::Lost));
-    let because = if lost { vec![seq] } else { decision.because };
-    let tells = !session.is(SessionState::Unresponsive) && !session.why.is_empty();
-    let sentence = if tells { session.why } else { decision.sentence };
+    let because = match lost {
+        true => vec![seq],
+        // It is not the decision that explains the state.
+        false if session.is(SessionState::Unresponsive) => Vec::new(),
+        false => decision.because,
+    };
+    let sentence = if session.why.is_empty() { decision.sentence } else { session.why };
     if as_json {
         say(format_args!("{}", json!({"seq": seq, "sentence": sentence, "because": because})))?;
     } else {

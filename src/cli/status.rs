@@ -96,11 +96,13 @@ fn state(session: &SessionStatus, line: PrintLine<'_>) -> std::io::Result<()> {
     };
     let since = session.state_since.map_or_else(|| "?".to_owned(), |at| when(at.0));
     // A killed host leaves no time of its end, only that of its last state.
-    let begins = match session.is(SessionState::Ended) && session.ended_at.is_none() {
-        true => ", last seen",
-        false => " since",
+    let since = match session.is(SessionState::Ended) && session.ended_at.is_none() {
+        true => format!(", last seen {since}"),
+        // Nobody knows since when a host has not answered.
+        false if session.is(SessionState::Unresponsive) => String::new(),
+        false => format!(" since {since}"),
     };
-    line("state", &format!("{}{on}{begins} {since}{from}", visible(&session.state_word())))?;
+    line("state", &format!("{}{on}{since}{from}", visible(&session.state_word())))?;
     if let (Some(on), Some(subject)) = (&session.waiting_for, &session.waiting_subject) {
         // A dialog that hopty has no rule for has no name either.
         let label = if on == "unknown" { "dialog".to_owned() } else { visible(on).replace('_', " ") };
@@ -218,11 +220,7 @@ pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<SessionS
         return ended(paths, name);
     }
     let last = last_written(paths, name)?;
-    Some(SessionStatus {
-        state: SessionState::Unresponsive.into(),
-        state_from: StateSource::None.into(),
-        ..last
-    })
+    Some(crate::fs::session::unresponsive(&paths.session(name), last))
 }
 
 /// The last status of a session whose host has ended.

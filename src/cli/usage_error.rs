@@ -68,7 +68,9 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> VerbError {
         ErrorKind::UnknownArgument => option.and_then(|option| match option.to_string().as_str() {
             "-o" | "--output" => file_hint(asked),
             "--last" if asked == "usage" => Some("`--since 7d` shows the last seven days".to_owned()),
-            option if option.starts_with('-') => verbs_with_option(option, asked),
+            option if option.starts_with('-') => {
+                verbs_with_option(option, asked).or_else(|| nearest_option(option, asked))
+            }
             _ if asked == "config show" => Some("`hopty config show` prints every key".to_owned()),
             word => option_of_value(word, asked),
         }),
@@ -87,6 +89,15 @@ fn verbs_with_option(option: &str, asked: &str) -> Option<String> {
     let verbs: Vec<String> =
         tree.get_subcommands().filter(takes).map(|verb| format!("`hopty {}`", verb.get_name())).collect();
     (!verbs.is_empty() && name != "help").then(|| format!("--{name} is an option of {}", verbs.join(", ")))
+}
+
+/// The option of a verb that was probably meant. clap finds none for two letters that changed places.
+fn nearest_option(option: &str, asked: &str) -> Option<String> {
+    let name = option.strip_prefix("--")?.split('=').next()?;
+    let tree = tree();
+    let verb = asked.split(' ').try_fold(&tree, Command::find_subcommand)?;
+    let near = nearest_word(name, verb.get_arguments().filter_map(clap::Arg::get_long))?;
+    Some(format!("did you mean `--{near}`?"))
 }
 
 /// The hint that a verb takes its file without an option; `None` if it takes no file.
@@ -145,6 +156,7 @@ mod tests {
             ("ask p1 hello world", "quote the text: `hopty ask NAME \"TEXT\"`"),
             ("conversations copy p1 ../p2", "did you mean `--to ../p2`?"),
             ("status --yes", "--yes is an option of "),
+            ("screen --sgv", "did you mean `--svg`?"),
         ] {
             let words: Vec<std::ffi::OsString> = line.split(' ').map(Into::into).collect();
             let error = Cli::read(&words).err().unwrap_or_else(|| panic!("{line}"));

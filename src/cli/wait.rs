@@ -14,7 +14,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::control::ANSWER;
-use super::control::{HostControl, Rule, any_session, live_session, paths, stopped_host};
+use super::control::{HostControl, Rule, any_session, live_session, paths};
 use super::error::{VerbError, note, say, visible};
 use super::exit_codes::USAGE;
 use super::poll_until::becomes_true;
@@ -410,7 +410,7 @@ pub(super) fn has_ended(paths: &Paths, name: &SessionName) -> bool {
     becomes_true(Instant::now() + END_LIMIT, Duration::from_millis(5), || {
         has_ended = !session::is_alive(&paths.session(name));
         // A stopped host does not end soon.
-        has_ended || stopped_host(paths, name).is_some()
+        has_ended || session::stopped_host(&paths.session(name)).is_some()
     });
     has_ended
 }

@@ -103,12 +103,13 @@ impl Explanation {
     }
 
     /// Explains the state. `step`: the step of a hand-over; `continues`: when hopty submits a prompt after a
-    /// limit that has reset; `moment` formats a time.
+    /// limit that has reset; `interrupted`: the person stopped the last turn; `moment` formats a time.
     pub fn of(
         &self,
         status: &SessionStatus,
         step: Option<&HandoverStep>,
         continues: Option<WallTime>,
+        interrupted: bool,
         now: WallTime,
         moment: impl Fn(WallTime) -> String,
     ) -> String {
@@ -120,8 +121,11 @@ impl Explanation {
             }
             (Some(_), _) => None,
             (None, Some(SessionState::Idle)) if self.is_old || lasts >= IDLE_MS => {
-                let why =
-                    if self.has_worked { "Claude finished its turn" } else { "Claude waits for a prompt" };
+                let why = match self.has_worked {
+                    true if interrupted => "you interrupted Claude",
+                    true => "Claude finished its turn",
+                    false => "Claude waits for a prompt",
+                };
                 Some(format!("Idle for {}: {why}.", age(lasts)))
             }
             (None, Some(SessionState::Busy)) if self.is_old => {
@@ -289,7 +293,7 @@ mod tests {
         let mut status = SessionStatus::from_json(object).unwrap();
         status.name = "rocket".to_owned();
         status.state_since = Some(crate::core::status_types::Rfc3339(WallTime(1_000)));
-        explanation.of(&status, None, None, WallTime(15_000), WallTime::plain)
+        explanation.of(&status, None, None, false, WallTime(15_000), WallTime::plain)
     }
 
     #[test]
@@ -310,7 +314,10 @@ mod tests {
         assert_eq!(told(&session, idle.clone()), "Decided DialogAnswered.");
         session.note(Busy);
         session.note(Idle);
-        assert_eq!(told(&session, idle), "Idle for 14 s: Claude finished its turn.");
+        assert_eq!(told(&session, idle.clone()), "Idle for 14 s: Claude finished its turn.");
+        let interrupted = SessionStatus::from_json(idle).unwrap();
+        let why = session.of(&interrupted, None, None, true, WallTime(15_000), WallTime::plain);
+        assert!(why.starts_with("Idle for ") && why.ends_with(": you interrupted Claude."), "{why}");
         let snoozed = json!({"state": "idle", "draft": "half a thought", "next_handover":
             {"when": "snoozed", "why": "you snoozed it", "at": "1970-01-01T00:05:00.000Z"}});
         assert_eq!(
@@ -372,7 +379,7 @@ mod tests {
         );
         let status = json!({"state": "blocked", "waiting_for": "usage_limit"});
         let status = SessionStatus::from_json(status).unwrap();
-        let why = limit.of(&status, None, Some(WallTime(60_000)), WallTime(15_000), WallTime::plain);
+        let why = limit.of(&status, None, Some(WallTime(60_000)), false, WallTime(15_000), WallTime::plain);
         assert!(
             why.ends_with(
                 ". The limit has reset; Claude continues by itself, or hopty submits a prompt at \

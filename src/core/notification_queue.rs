@@ -203,6 +203,11 @@ impl NotificationQueue {
         }
     }
 
+    /// The person stopped the turn that has ended, so Claude has not finished.
+    pub fn interrupted(&mut self) {
+        self.forget(&[NotifyEvent::Idle]);
+    }
+
     /// A turn is missing in Claude's transcript.
     pub fn transcript_is_behind(&mut self, now: Stamp, text: String) {
         self.put(now, NotifyEvent::Transcript, text, None);
@@ -457,6 +462,18 @@ mod tests {
         queue.state(Stamp(20 * AFTER), &is(SessionState::Unknown));
         queue.state(Stamp(20 * AFTER), &is(SessionState::Idle));
         assert!(events(&mut queue, 30 * AFTER).is_empty());
+    }
+
+    #[test]
+    fn an_interrupted_turn_is_not_told_as_finished() {
+        let mut queue = queue();
+        queue.state(Stamp(0), &is(SessionState::Busy));
+        queue.state(Stamp(10), &is(SessionState::Idle));
+        queue.interrupted();
+        assert!(events(&mut queue, AFTER + 10).is_empty());
+        queue.state(Stamp(2 * AFTER), &is(SessionState::Busy));
+        queue.state(Stamp(3 * AFTER), &is(SessionState::Idle));
+        assert_eq!(events(&mut queue, 4 * AFTER), [NotifyEvent::Idle], "the next turn");
     }
 
     #[test]

@@ -214,8 +214,11 @@ fn answer(paths: &Paths, name: &SessionName, option: u8, dialog: &str) -> String
 fn last_known(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let dir = paths.session(name);
     let last = session::status(&dir).ok().flatten().unwrap_or_default();
-    let state = if session::is_alive(&dir) { SessionState::Unresponsive } else { SessionState::Ended }.into();
-    Some(SessionStatus { state, clients: Vec::new(), ..last })
+    let last = SessionStatus { clients: Vec::new(), ..last };
+    Some(match session::is_alive(&dir) {
+        true => session::unresponsive(&dir, last),
+        false => SessionStatus { state: SessionState::Ended.into(), ..last },
+    })
 }
 
 /// A directory as a person writes it: `~` is the home directory.

@@ -253,6 +253,12 @@ fn a_host_that_does_not_answer_is_unresponsive_within_a_second() {
         assert_fails(&world.hopty(&["wait", "one", condition, "--timeout", "1s"]), 125, &stopped);
         assert!(begun.elapsed() < Duration::from_millis(1900), "{condition}: {:?}", begun.elapsed());
     }
-    support::kill(host, nix::libc::SIGCONT);
+    let why = format!("Its host, process {host}, is stopped: `kill -CONT {host}` continues it.");
+    assert!(world.ask(&["why", "one"]).split_whitespace().eq(why.split_whitespace()));
+    let status: Value = serde_json::from_str(&world.ask(&["status", "one", "--json"])).unwrap();
+    assert_eq!((&status["why"], &status["state_since"]), (&why.into(), &Value::Null));
+    let shown = world.ask(&["status", "one"]);
+    assert!(shown.lines().any(|line| line.trim_end().ends_with("  unresponsive")), "no time: {shown}");
+    world.ask(&["stop", "one", "--kill"]);
     end_all(&world);
 }

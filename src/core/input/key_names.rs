@@ -78,7 +78,7 @@ fn find(lower: &str, name: &str, cursor: CursorKeys) -> Option<Vec<u8>> {
 /// The known name most similar to `lower`.
 fn nearest(lower: &str) -> Option<String> {
     let letters: Vec<String> = (b'a'..=b'z').map(|letter| format!("ctrl-{}", char::from(letter))).collect();
-    let known = NAMES.into_iter().chain(letters.iter().map(String::as_str));
+    let known = NAMES.into_iter().chain(["return"]).chain(letters.iter().map(String::as_str));
     nearest_word(lower, known).map(str::to_owned)
 }
 

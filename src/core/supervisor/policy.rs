@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::config::{Config, Levels};
 
 /// The current version of the rules ([`Policy::rules`]). It is raised only for the first change after a
-/// release; a later one shares the gate [`Policy::is_previous_release`].
+/// release; a later one shares the gate `Policy::is_previous_release`.
 pub const RULES: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

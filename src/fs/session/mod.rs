@@ -10,12 +10,14 @@ mod session_rename;
 #[cfg(test)]
 mod tests;
 
-pub use name_lock::{NameKeeper, NameLock, claim, host_of, is_alive, is_host, of_host, remove_stale_socket};
+pub use name_lock::{
+    NameKeeper, NameLock, claim, host_of, is_alive, is_host, of_host, remove_stale_socket, stopped_host,
+};
 pub use session_dirs::{open_log, prepare, prepare_with_room};
 pub use session_error::SessionError;
 pub use session_json::{
     damaged, is_damaged, is_of_another_boot, last_screen, other_session_with, resumable, status,
-    waits_for_restore, was_killed, working_dir,
+    unresponsive, waits_for_restore, was_killed, working_dir,
 };
 pub use session_list::{
     ListedSession, Removal, ended_names, list, live_names, readable, recordings, remove, sweep,

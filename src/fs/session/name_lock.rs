@@ -200,6 +200,11 @@ pub fn host_of(dir: &Path) -> Option<i32> {
     if process::is_alive(pid, start) { i32::try_from(pid).ok().filter(|pid| *pid > 1) } else { None }
 }
 
+/// The session's host if it is stopped (SIGSTOP).
+pub fn stopped_host(dir: &Path) -> Option<i32> {
+    host_of(dir).filter(|pid| process::Stat::of(*pid).is_some_and(|stat| stat.is_stopped()))
+}
+
 /// Whether a process that listens at its socket is the host of the session in this directory. The lock
 /// decides; without a lock, it counts as the host if no other host is among its ancestors, as one is for
 /// everything that its program started. Ancestors of this process do not count.

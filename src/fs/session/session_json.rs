@@ -7,6 +7,7 @@ use super::session_list::{ended_names, live_names};
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::{ExitKind, SessionStatus};
 use crate::core::supervisor::ProgramKind;
+use crate::core::supervisor::reported_state::{SessionState, StateSource};
 use crate::fs::paths::Paths;
 use crate::sys::boot;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
@@ -52,6 +53,22 @@ pub fn resumable(status: &SessionStatus) -> Option<&ConversationId> {
 pub fn status(dir: &Path) -> Result<Option<SessionStatus>, SafeFileError> {
     let bytes = safe_file::read(&dir.join(STATUS), FileRule::own(STATUS_CAP))?;
     Ok(bytes.and_then(|bytes| SessionStatus::read(&bytes)))
+}
+
+/// The last status of the session in this directory, whose host is alive and does not answer. Since when is
+/// unknown, and its reason is that of the silence.
+pub fn unresponsive(dir: &Path, last: SessionStatus) -> SessionStatus {
+    let why = match super::stopped_host(dir) {
+        Some(pid) => format!("Its host, process {pid}, is stopped: `kill -CONT {pid}` continues it."),
+        None => "Its host does not answer in time; it may be busy.".to_owned(),
+    };
+    SessionStatus {
+        state: SessionState::Unresponsive.into(),
+        state_from: StateSource::None.into(),
+        state_since: None,
+        why,
+        ..last
+    }
 }
 
 /// A live session other than `own` that runs this conversation, according to its `session.json`.

@@ -13,6 +13,7 @@ use super::inherited_handoff::InheritedHandoff;
 use super::journal_queue::Journal;
 use super::note_so_far::NoteState;
 use super::session_file::SessionFile;
+use super::shared_conversation::SharedConversation;
 use crate::core::claude::settings_code::CodeDigest;
 use crate::core::config::Config;
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
@@ -74,8 +75,8 @@ pub enum JobEvent {
     CastOpened(u64, Result<CastFile, CastFileError>, Box<CastOrder>),
     /// The end of the conversation before the last hand-over, as a page for this client.
     Page(u64, String),
-    /// Another session runs the followed conversation, too.
-    SharedConversation(SessionName),
+    /// The other session that runs this conversation, if there is one.
+    SharedConversation(ConversationId, Option<SessionName>),
     /// A job in the background is done.
     Quiet,
 }
@@ -90,6 +91,7 @@ impl Jobs {
             launch_writer: Worker::new("hopty-launch"),
             journal: Journal::new(config.journal.clone(), dir),
             session_file: SessionFile::default(),
+            shared: SharedConversation::default(),
             reason: RestartReason::default(),
             note: NoteState::default(),
             brief: None,

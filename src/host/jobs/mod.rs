@@ -47,6 +47,7 @@ use code_approval::CodeApproval;
 use inherited_handoff::InheritedHandoff;
 use journal_queue::Journal;
 use session_file::SessionFile;
+use shared_conversation::SharedConversation;
 
 use crate::core::config::Config;
 use crate::fs::paths::Paths;
@@ -65,6 +66,7 @@ pub(super) struct Jobs {
     launch_writer: Worker<JobEvent>,
     pub journal: Journal,
     pub session_file: SessionFile,
+    pub shared: SharedConversation,
     /// The reason for the last restart.
     pub reason: RestartReason,
     /// Claude's own words for the next handoff.

@@ -105,7 +105,7 @@ impl Keyboard {
         }
     }
 
-    /// At the end of a session, saves input that no run received to a file (`own`, if that outlives the
+    /// At the end of a session, adds input that no run received to a file (`own`, if that outlives the
     /// session).
     pub fn keep_unsent(&mut self, own: Option<PathBuf>) {
         let mut unsent: Vec<u8> =
@@ -135,6 +135,7 @@ mod tests {
         keyboard.keep_unsent(Some(own.clone()));
         assert_eq!(std::fs::read_to_string(&own).unwrap(), "queued\ndraft held");
         keyboard.release(Stamp(0), true);
+        let own = dir.path().join("later.txt");
         keyboard.keep_unsent(Some(own.clone()));
         assert_eq!(std::fs::read_to_string(&own).unwrap(), "queued\ndraft held");
     }

@@ -1,20 +1,24 @@
 //! The file of unsent input: what was typed and no run received, saved at the end of a session.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::core::text::safe_text::short_line;
 use crate::fs::atomic;
+use crate::fs::file_error::FsError;
 use crate::host::jobs::log::log;
 use crate::host::start::session_dir;
+use crate::sys::clock::{Clock, local};
 use crate::sys::worker::within;
 
 /// How long writing the file may take.
 const WRITE_LIMIT: Duration = Duration::from_secs(1);
 /// How many characters of the input are shown if it cannot be saved.
 const SHOWN_MOST: usize = 500;
+/// The longest file of unsent input that more is added to, in bytes.
+const FILE_MOST: u64 = 16 << 20;
 
-/// At the end of a session, writes input that no run received to a file, so that nothing is lost silently.
+/// At the end of a session, adds input that no run received to a file, so that nothing is lost silently.
 /// Returns a sentence that names the file, or contains the text if no file can be written. `own`: the
 /// session's own file, if it outlives the session.
 pub(super) fn keep_unsent(unsent: &[u8], own: Option<PathBuf>) -> Option<String> {
@@ -28,13 +32,13 @@ pub(super) fn keep_unsent(unsent: &[u8], own: Option<PathBuf>) -> Option<String>
     })
 }
 
-/// Writes a draft to `own`, or if that fails to a file that outlives the session. Returns the file, or why
+/// Adds a draft to `own`, or if that fails to a file that outlives the session. Returns the file, or why
 /// there is none.
 fn keep(own: Option<PathBuf>, text: &str) -> Result<PathBuf, String> {
     let mut why = None;
     if let Some(own) = own {
-        let (path, bytes) = (own.clone(), text.as_bytes().to_vec());
-        match in_time(move || atomic::write(&path, &bytes).map_err(|e| e.to_string())) {
+        let (path, text) = (own.clone(), text.to_owned());
+        match in_time(move || append(&path, &text).map_err(|e| e.to_string())) {
             Ok(()) => return Ok(own),
             Err(error) => {
                 log(format_args!("cannot save the draft: {error}"));
@@ -45,6 +49,16 @@ fn keep(own: Option<PathBuf>, text: &str) -> Result<PathBuf, String> {
     let bytes = text.as_bytes().to_vec();
     in_time(move || session_dir::write_outside(&bytes).map_err(|e| e.to_string()))
         .map_err(|error| why.unwrap_or(error))
+}
+
+/// Writes a draft below what an earlier end of the session left there, with a dated line between.
+fn append(path: &Path, text: &str) -> Result<(), FsError> {
+    let mut all = atomic::read(path, FILE_MOST)?.unwrap_or_default();
+    if !all.is_empty() {
+        all.extend_from_slice(format!("\n--- {} ---\n", local(Clock::wall())).as_bytes());
+    }
+    all.extend_from_slice(text.as_bytes());
+    atomic::write(path, &all)
 }
 
 fn in_time<T: Send + 'static>(
@@ -70,6 +84,19 @@ mod tests {
         let told = keep_unsent(b"\x1b[200~a thought\x1b[201~", Some(own.clone())).unwrap();
         assert!(told.contains("unsent.txt"), "{told}");
         assert_eq!(std::fs::read(own).unwrap(), b"a thought");
+    }
+
+    #[test]
+    fn the_draft_of_an_earlier_end_stays_above_a_dated_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = dir.path().join("unsent.txt");
+        for draft in ["first\n", "second"] {
+            keep_unsent(draft.as_bytes(), Some(own.clone())).unwrap();
+        }
+        let text = std::fs::read_to_string(own).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!((lines[0], lines[1], lines[3], lines.len()), ("first", "", "second", 4), "{text}");
+        assert!(lines[2].starts_with("--- 2") && lines[2].ends_with(" ---"), "{text}");
     }
 
     #[test]

@@ -23,6 +23,11 @@ impl Observer {
         facts.has_begun().then(|| facts.turn_ended() || (cut && facts.calls.open().is_empty()))
     }
 
+    /// Whether the person stopped the last turn, or refused one of its tools, according to the transcript.
+    pub fn turn_is_interrupted(&self) -> bool {
+        self.facts().is_some_and(|facts| facts.turn.is_interrupted())
+    }
+
     /// Reports the start or end of a turn to the supervisor.
     pub fn report_turn(&mut self, over: bool, events: &mut VecDeque<Event>) {
         let Some(transcript) = &mut self.transcript else { return };

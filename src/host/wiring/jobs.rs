@@ -81,13 +81,11 @@ impl Host {
                 JobEvent::Page(client, text) => {
                     self.on_terminals(|terminals, scene| terminals.show_page(client, &text, scene));
                 }
-                JobEvent::SharedConversation(name) => {
-                    let what = format!(
-                        "Session {name} runs this conversation, too, and both write into its transcript: \
-                         end one of them"
-                    );
-                    self.notice(DecisionKind::Degraded, &format!("{what}."));
-                    self.events.push_back(Event::Limited { what });
+                JobEvent::SharedConversation(conversation, other) => {
+                    if let Some(what) = self.jobs.shared.take(conversation, other) {
+                        self.notice(DecisionKind::Degraded, &format!("{what}."));
+                        self.events.push_back(Event::Limited { what });
+                    }
                 }
                 JobEvent::Quiet => {}
             }
@@ -201,6 +199,13 @@ impl Host {
         {
             self.jobs.session_file.write_soon(self.clock.now());
             self.segment_may_differ();
+            // The other session may have ended.
+            if self.jobs.shared.is_known()
+                && let Some(conversation) = self.recorder.supervisor.conversation()
+            {
+                let (paths, name) = (&self.session.paths, self.session.name());
+                self.jobs.check_shared_conversation(paths, name, conversation);
+            }
         }
     }
 
@@ -218,6 +223,9 @@ impl Host {
         self.notifier.take_done();
         let now = self.clock.now();
         if self.notifier.is_due(now) {
+            if self.observer.turn_is_interrupted() {
+                self.notifier.queue.interrupted();
+            }
             let due = self.notifier.due(now, clock::day_ms());
             if !due.is_empty() {
                 let status = self.status();

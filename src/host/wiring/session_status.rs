@@ -72,6 +72,11 @@ impl Host {
         let (step, continues) =
             (supervisor.handover_step(), supervisor.continues_after_limit_at(self.clock.now()));
         let continues = continues.map(|at| self.session.wall(at));
-        self.explanation.of(status, step.as_ref(), continues, Clock::wall(), local)
+        let interrupted = self.observer.turn_is_interrupted();
+        let why = self.explanation.of(status, step.as_ref(), continues, interrupted, Clock::wall(), local);
+        match self.jobs.shared.with(supervisor.conversation()) {
+            Some(shared) if !why.contains(&shared) => format!("{why} {shared}."),
+            _ => why,
+        }
     }
 }

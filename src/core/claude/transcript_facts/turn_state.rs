@@ -5,6 +5,8 @@ use crate::core::claude::transcript_line::{ApiFailure, Assistant};
 #[derive(Clone, Debug, Default)]
 pub struct TurnState {
     over: bool,
+    /// The person stopped it, and nothing has followed.
+    interrupted: bool,
     /// The person's prompt began it, not a notification.
     is_prompted: bool,
     awaits_answer: bool,
@@ -20,6 +22,11 @@ impl TurnState {
     /// Whether Claude has ended it.
     pub fn is_over(&self) -> bool {
         self.over
+    }
+
+    /// Whether the person stopped it before its end, or refused a tool, and Claude waits for a prompt.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted
     }
 
     /// Whether Claude has not begun to answer the newest prompt.
@@ -48,6 +55,7 @@ impl TurnState {
     }
 
     pub(super) fn take_message(&mut self, line: &Assistant) {
+        self.interrupted = false;
         self.over = line.synthetic
             || matches!(line.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
         if line.synthetic {
@@ -70,7 +78,7 @@ impl TurnState {
 
     /// The next turn begins, or this one continues with the results of tools.
     pub(super) fn resume(&mut self) {
-        self.over = false;
+        (self.over, self.interrupted) = (false, false);
     }
 
     pub(super) fn take_prompt(&mut self) {
@@ -92,6 +100,7 @@ impl TurnState {
         // Claude stopped what it did before these prompts, and continues with them.
         let waiting = if in_newest_message && self.awaits_answer { self.queued_in } else { 0 };
         let stopped = (!self.over && self.is_prompted).then_some(waiting);
+        self.interrupted |= !self.over && waiting == 0;
         self.over = waiting == 0;
         // The next stop is meant for them.
         self.queued_in = 0;
@@ -134,6 +143,20 @@ mod tests {
     }
 
     #[test]
+    fn a_finished_turn_is_not_interrupted() {
+        let mut turn = TurnState::default();
+        prompt(&mut turn, false);
+        turn.take_message(&message("end_turn", None));
+        turn.interrupt(false);
+        assert!(turn.is_over() && !turn.is_interrupted());
+        prompt(&mut turn, false);
+        turn.interrupt(false);
+        assert!(turn.is_interrupted());
+        turn.take_message(&message("end_turn", None));
+        assert!(!turn.is_interrupted(), "Claude answers a notification");
+    }
+
+    #[test]
     fn a_failure_ends_the_turn_and_stays_until_an_answer() {
         let mut turn = TurnState::default();
         prompt(&mut turn, false);
@@ -156,10 +179,12 @@ mod tests {
         let mut elsewhere = turn.clone();
         assert_eq!(elsewhere.interrupt(false), Some(0));
         assert_eq!(turn.interrupt(true), Some(2));
-        assert!(!turn.is_over());
+        assert!(!turn.is_over() && !turn.is_interrupted());
         assert_eq!((turn.interrupt(true), turn.is_over()), (Some(0), true), "stopped again");
         assert_eq!(turn.interrupt(true), None, "it is over");
+        assert!(turn.is_interrupted());
         turn.resume();
+        assert!(!turn.is_interrupted());
         turn.take_notification();
         assert_eq!(turn.interrupt(true), None, "no prompt began it");
     }
