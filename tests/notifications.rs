@@ -252,8 +252,35 @@ fn a_hand_over_that_fails_is_told(kind: Kind) {
     world.assert_nothing_left();
 }
 
+fn a_turn_that_is_interrupted_is_not_told_as_finished(kind: Kind) {
+    let Some(mut world) = world(kind, makes_a_file(), "1500ms") else { return };
+    world.set("HOPTY_NOTIFY_EVENTS", "idle");
+    start_detached(&world);
+    world.ask(&["send", "proj", "Make it.", "--submit"]);
+    world.ask(&["wait", "proj", "text=Do you want to proceed"]);
+    // A dialog of the real program takes no key in its first moment.
+    wait_for("the refusal", || {
+        world.ask(&["send", "proj", "--keys", "escape"]);
+        world.hopty(&["wait", "proj", "idle", "--timeout", "3s"]).status.success().then_some(())
+    });
+    wait_for("the reason", || {
+        world.ask(&["why", "proj"]).contains(": you interrupted Claude.").then_some(())
+    });
+    // Longer than the delay.
+    assert!(!world.hopty(&["wait", "proj", "busy", "--timeout", "3s"]).status.success());
+    assert!(told(&world).is_empty(), "{:?}", told(&world));
+    world.ask(&["send", "proj", "Say it.", "--submit"]);
+    assert_eq!(wait_told(&world, 1)["event"], "idle");
+    let why = world.ask(&["why", "proj"]);
+    assert!(why.contains(": Claude finished its turn."), "{why}");
+    world.ask(&["stop", "proj"]);
+    assert_eq!(events_told(&world), ["idle"]);
+    world.assert_nothing_left();
+}
+
 support::both! {
     a_blocked_session_and_its_end_of_work_are_told,
+    a_turn_that_is_interrupted_is_not_told_as_finished,
     a_crash_is_told_and_an_end_that_nobody_asked_for,
     a_usage_limit_and_its_end_are_told,
     a_hand_over_that_is_held_is_told,

@@ -119,6 +119,7 @@ mod tests {
         let near = |name: &str| bytes(name, CursorKeys::Normal).unwrap_err().nearest;
         for (name, key) in [
             ("entre", "enter"),
+            ("retrun", "return"),
             ("ctrlc", "ctrl-c"),
             ("page-up", "pageup"),
             ("bakspace", "backspace"),
