@@ -57,7 +57,14 @@ pub(super) fn stop(given: &[String], kill: bool, as_json: bool) -> Result<u8, Ve
             .map(|name| live_session(&paths, Some(name), Rule::Careful))
             .collect::<Result<Vec<_>, _>>()?,
     };
-    let (_, code) = for_each(names, "stop", as_json, |name| stop_one(&paths, name, kill));
+    let (_, code) = for_each(names, "stop", as_json, |name| {
+        stop_one(&paths, name, kill)?;
+        // Which one hopty chose.
+        if given.is_empty() && !as_json {
+            say_wrapped(format_args!("stopped {name}"))?;
+        }
+        Ok(())
+    });
     Ok(code)
 }
 

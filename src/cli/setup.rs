@@ -58,7 +58,8 @@ fn absolute_dirs(path: &str) -> String {
     dirs.join(":")
 }
 
-/// The text of the unit. `KillMode=process`: the sessions are its processes, and it must not end them.
+/// The text of the unit. `KillMode=control-group`: the sessions are its processes. At a logout or a shutdown
+/// their hosts get SIGTERM and save what is unsent; with `process` they would be killed without it.
 /// systemd has a `PATH` of its own, which need not have Claude or the programs that it runs, so the unit sets
 /// that of the person's shell.
 fn text(hopty: &Path, path: &str) -> String {
@@ -71,7 +72,7 @@ fn text(hopty: &Path, path: &str) -> String {
          [Service]\n\
          Type=oneshot\n\
          RemainAfterExit=yes\n\
-         KillMode=process\n\
+         KillMode=control-group\n\
          Environment=\"PATH={path}\"\n\
          ExecStart=\"{hopty}\" restore\n\n\
          [Install]\n\
@@ -113,7 +114,8 @@ pub(super) fn setup(yes: bool) -> Result<u8, VerbError> {
     install(&files, &wanted)?;
     reload_systemd();
     say_wrapped(format_args!(
-        "Written. To restore sessions at boot without a login, run `loginctl enable-linger`"
+        "Written. `loginctl enable-linger` restores sessions at boot without a login, and keeps them running \
+         when you log out"
     ))?;
     Ok(0)
 }

@@ -160,6 +160,7 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
     let age = widest(|row| &row.age, "AGE", 6);
     let claude_model = widest(|row| &row.model, "MODEL", 16);
     let branch = widest(|row| &row.branch, "BRANCH", 24);
+    let tasks = widest(|row| &row.tasks, "TASKS", 9);
     let bar = if width < WIDE { 9 } else { 14 };
     let labels = widest(|row| &row.labels, "LABELS", 16);
     let text = |most, rank| ColumnNeed::text(most, ENOUGH, SUBJECT_LEAST, rank);
@@ -174,6 +175,7 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
         column("CONTEXT", ColumnNeed::text(bar, 9, 7, Major(2)), meter),
         column("MODEL", ColumnNeed::fixed(claude_model, Minor(1)), |row, _| raw(&row.model)),
         column("BRANCH", ColumnNeed::fixed(branch, Minor(2)), |row, _| raw(&row.branch)),
+        column("TASKS", ColumnNeed::fixed(tasks, Major(6)), |row, _| raw(&row.tasks)),
         column("LABELS", ColumnNeed::fixed(labels, Major(5)), |row, _| raw(&row.labels)),
         column("RESTARTS", ColumnNeed::fixed(8, Minor(5)), |row, _| raw(&row.restarts.to_string())),
         column("CLIENTS", ColumnNeed::fixed(7, Minor(4)), |row, _| raw(&row.clients.to_string())),
@@ -190,7 +192,7 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
         column.need.is_blank = !shown.iter().any(tells);
     }
     // A column that is empty for all sessions needs no heading.
-    let needs_cells = |heading: &str| matches!(heading, "LABELS" | "ABOUT" | "MODEL" | "BRANCH");
+    let needs_cells = |heading: &str| matches!(heading, "LABELS" | "ABOUT" | "MODEL" | "BRANCH" | "TASKS");
     all.retain(|column| !column.need.is_blank || !needs_cells(column.heading));
     let needs: Vec<ColumnNeed> = all.iter().map(|column| column.need).collect();
     // The selection mark is in front of the columns.

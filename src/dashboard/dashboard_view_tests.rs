@@ -132,6 +132,17 @@ fn a_branch_is_shown_where_there_is_room() {
 }
 
 #[test]
+fn the_tasks_are_shown_where_a_session_has_any() {
+    let mut model = model(&["rocket"]);
+    let heads = |model: &DashState| rows(model, 100, 24)[1].contains("TASKS");
+    assert!(!heads(&model));
+    let object = json!({"state": "idle", "agent": "claude", "dir": "/home/u/rocket",
+        "work": {"title": "Mend the parser.", "tasks": 6, "tasks_done": 4}});
+    model.update_row(row(&name("rocket"), object, "/home/u"));
+    assert!(heads(&model) && rows(&model, 100, 24)[2].contains(" 4/6 "), "{}", rows(&model, 100, 24)[2]);
+}
+
+#[test]
 fn the_help_page_shows_each_line_completely() {
     let mut help = two();
     help.key(PlainKey::Char('?'));

@@ -32,6 +32,8 @@ pub struct SessionRow {
     pub percent: Option<u8>,
     /// The level that was reached; `None` if this version does not know it.
     pub level: Option<Level>,
+    /// Finished and all tasks of Claude's list, such as `4/6`; empty if it has none.
+    pub tasks: String,
     pub restarts: u32,
     pub clients: usize,
     /// The working directory, with `~` for the home directory.
@@ -70,6 +72,10 @@ impl SessionRow {
             model: clean(status.work.model.as_deref().unwrap_or_default().trim_start_matches("claude-")),
             percent: status.context.known_percent(),
             level: status.context.level.known(),
+            tasks: match status.work.tasks {
+                0 => String::new(),
+                all => format!("{}/{all}", status.work.tasks_done),
+            },
             restarts: status.restarts,
             clients: status.clients.len(),
             dir: below_home(&clean(&status.dir), home),
