@@ -105,7 +105,8 @@ pub(super) fn refusal(args: &[OsString], running: impl FnOnce() -> Vec<String>) 
             [_, name] if ATTACH.contains(&word) => {
                 name.to_str().filter(|name| runs(name)).map(|name| format!("hopty attach {name}"))
             }
-            [_] if is_word(word) => nearest_word(word, running.iter().map(String::as_str))
+            // Shorter names are near each other, and near prompts.
+            [_] if is_word(word) && word.len() >= 4 => nearest_word(word, running.iter().map(String::as_str))
                 .filter(|name| osa_distance(word, name) <= slips(word))
                 .map(|name| format!("hopty attach {name}")),
             _ => None,
