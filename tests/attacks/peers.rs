@@ -437,10 +437,9 @@ fn a_session_that_the_person_allows_by_name_may_steer() {
 fn only_the_person_s_own_configuration_allows() {
     let mut world = World::plain();
     std::fs::write(world.project.join(".hopty.toml"), "[control]\nallow_from = [\"*\"]\n").unwrap();
-    let refused = world.hopty(&["run", "--name", "b", "--detached", "--", "cat"]);
-    assert!(text(&refused.stderr).contains("control.allow_from"), "{}", text(&refused.stderr));
-    std::fs::remove_file(world.project.join(".hopty.toml")).unwrap();
-    world.run_detached("b", &["cat"]);
+    let started = world.hopty(&["run", "--name", "b", "--detached", "--", "cat"]);
+    assert!(text(&started.stderr).contains("may not set control.allow_from"), "{}", text(&started.stderr));
+    assert!(started.status.success());
     world.set("HOPTY_CONTROL_ALLOW_FROM", "*");
     let (codes, said) = verbs_from_claude(&mut world, "a", WAYS[1].1);
     assert_eq!(codes[0], 4, "{said}");

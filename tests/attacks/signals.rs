@@ -111,7 +111,7 @@ fn a_bare_directory_restarts_the_session_of_that_directory_alone() {
     let path = signal(&world, &format!("{}/../home/link\n", world.home.display()));
     world.wait_decision("handoff.consumed", 1);
     assert!(!path.exists(), "the one that was meant has taken it");
-    wait_ignored(&world, &other, nobody.len() + 1, "it names a different directory");
+    // The other one may not even have seen the file.
     assert!(!has(&world, &other, "restart.requested"));
     let after = status(&world, &other).unwrap();
     for part in ["pid", "conversation", "dir", "run"] {

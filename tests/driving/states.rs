@@ -158,7 +158,12 @@ pub fn a_command_that_opens_a_panel_is_answered_at_once() {
         let (asked, said) = wait_for("the command to be taken", || {
             let asked = world.hopty(&["ask", "proj", panel]);
             let said = String::from_utf8(asked.stderr.clone()).unwrap();
-            (!said.contains("Claude shows a dialog")).then_some((asked, said))
+            if said.contains("Claude shows a dialog") {
+                // Or Escape twice has opened another one.
+                world.ask(&["send", "proj", "--keys", "escape"]);
+                return None;
+            }
+            Some((asked, said))
         });
         assert!(said.contains(&format!("the command opened {dialog}, and Claude gave no answer")), "{said}");
         assert!(said.contains("`hopty send proj --keys escape` closes it"), "{said}");
