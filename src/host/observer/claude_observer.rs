@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Observer;
 use super::growing_file_reader::FollowTranscript;
 use super::growing_file_reader::{FileReader, ScanOrder, ScanResult, TranscriptRead};
 use super::scan_queue::ScanQueue;
 use super::scan_queue::{AfterScan, ScanWaiter};
 use super::transcript_watch::TranscriptWatch;
 use super::unwritten_turn_check::UnwrittenTurnCheck;
+use super::{LateSave, Observer};
 use crate::core::claude::args::OwnArgs;
 use crate::core::claude::hooks::HookInput;
 use crate::core::claude::language_model::LanguageModel;
@@ -22,6 +22,7 @@ use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::config::Config;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::status_types::LAST_TURN_UNWRITTEN;
+use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::{Event, HookEvent};
 use crate::core::supervisor::restart_signal::SignalFile;
 use crate::core::text::safe_text::cut_bytes;
@@ -34,6 +35,10 @@ use crate::ipc::message::RequestId;
 const SCAN_MS: u64 = 150;
 /// The longest working directory that is accepted from a hook, in bytes.
 const MAX_DIR: usize = 4096;
+/// How long a handoff waits for the lines of the last turn, and how often it looks for them, in ms. Claude
+/// writes them up to 0.3 s late.
+const LATE_SAVE_MS: u64 = 2000;
+const LATE_LOOK_MS: u64 = 50;
 
 impl Observer {
     pub fn new(reader: FileReader, own: &OwnArgs, claude: bool, config: &Config) -> Self {
@@ -42,6 +47,7 @@ impl Observer {
             transcript: None,
             tasks: Tasks::default(),
             unwritten_turn: UnwrittenTurnCheck::default(),
+            late_save: None,
             prompt_before: None,
             name_before: None,
             dialog: None,
@@ -102,7 +108,11 @@ impl Observer {
     /// lines of the transcript.
     pub fn deadline(&self, now: Stamp, changed: Stamp, lines: bool) -> Option<Stamp> {
         let watch = self.unwritten_turn.deadline().filter(|_| self.scans.is_reader_here());
-        [self.poll_deadline(changed), self.scans.deadline(now, lines), watch].into_iter().flatten().min()
+        let save = self.late_save.as_ref().map(|save| save.look);
+        [self.poll_deadline(changed), self.scans.deadline(now, lines), watch, save]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// When to poll the files, if the file system reports no changes.
@@ -259,6 +269,37 @@ impl Observer {
     pub fn misses_last_turn(&self) -> bool {
         let bytes = self.transcript.as_ref().map_or(0, TranscriptWatch::bytes);
         self.scans.is_reader_here() && self.unwritten_turn.misses_last_turn(bytes)
+    }
+
+    /// Lets a handoff wait for the lines of the last turn, which may be late. `false`: none will come.
+    pub fn postpone_save(&mut self, by: RestartBy, claim_for: &ConversationId, now: Stamp) -> bool {
+        if !self.unwritten_turn.may_be_late() {
+            return false;
+        }
+        self.read_on();
+        let (look, until) = (now.after(LATE_LOOK_MS), now.after(LATE_SAVE_MS));
+        self.late_save = Some(LateSave { by, claim_for: claim_for.clone(), look, until });
+        true
+    }
+
+    /// No handoff waits any longer.
+    pub fn forget_late_save(&mut self) {
+        self.late_save = None;
+    }
+
+    /// The handoff that waits, if the lines are there or no longer waited for. The caller drops one whose
+    /// hand-over was cancelled.
+    pub fn take_late_save(&mut self, now: Stamp) -> Option<(RestartBy, ConversationId)> {
+        let is_there = !self.misses_last_turn() && self.scans.is_reader_here();
+        let save = self.late_save.as_mut()?;
+        if is_there || now >= save.until {
+            return self.late_save.take().map(|save| (save.by, save.claim_for));
+        }
+        if now >= save.look {
+            save.look = now.after(LATE_LOOK_MS).min(save.until);
+            self.read_on();
+        }
+        None
     }
 
     /// A sentence (without its full stop), once, if a turn is over and Claude has not written it to the

@@ -46,7 +46,19 @@ use crate::core::claude::args::OwnArgs;
 use crate::core::claude::language_model::LanguageModel;
 use crate::core::claude::statusline_payload::StatusLine;
 use crate::core::claude::tasks::Tasks;
+use crate::core::ids::ConversationId;
+use crate::core::supervisor::action::RestartBy;
 use crate::core::time::Stamp;
+
+/// A handoff that waits for the lines of the last turn.
+#[derive(Debug)]
+struct LateSave {
+    by: RestartBy,
+    claim_for: ConversationId,
+    /// When to look again, and when to give up.
+    look: Stamp,
+    until: Stamp,
+}
 
 /// What is known of Claude's files, and when to read them next.
 #[derive(Debug)]
@@ -56,6 +68,7 @@ pub(super) struct Observer {
     /// Claude's task list at the end of the previous conversation: after a hand-over both share one list.
     tasks: Tasks,
     unwritten_turn: UnwrittenTurnCheck,
+    late_save: Option<LateSave>,
     /// The person's last prompt in the conversations before, which a hand-over continues.
     prompt_before: Option<String>,
     name_before: Option<String>,

@@ -57,6 +57,11 @@ impl UnwrittenTurnCheck {
         self.is_known && self.began == Some(bytes) && (self.due.is_some() || self.is_reported)
     }
 
+    /// Whether its lines may still come.
+    pub fn may_be_late(&self) -> bool {
+        self.due.is_some() && !self.is_reported
+    }
+
     pub fn deadline(&self) -> Option<Stamp> {
         self.due
     }
@@ -93,7 +98,7 @@ mod tests {
         check.begin_turn(500, true);
         assert!(!check.misses_last_turn(500), "it has not ended");
         check.end_turn(Stamp(1000));
-        assert!(check.misses_last_turn(500) && !check.misses_last_turn(700));
+        assert!(check.misses_last_turn(500) && !check.misses_last_turn(700) && check.may_be_late());
         let mut forged = UnwrittenTurnCheck::default();
         forged.begin_turn(500, false);
         forged.end_turn(Stamp(1000));

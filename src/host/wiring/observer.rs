@@ -11,6 +11,7 @@ use crate::core::ids::ConversationId;
 use crate::core::status_types::{ContextStatus, LAST_TURN_UNWRITTEN};
 use crate::core::supervisor::action::{DecisionKind, RestartBy};
 use crate::core::supervisor::event::Event;
+use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
 use crate::host::Host;
 use crate::host::jobs::NoteState;
@@ -24,6 +25,7 @@ impl Host {
         let now = self.clock.now();
         self.observer.due(now, self.child.screen_changed(), &mut self.events);
         self.go_on_without_scan(now);
+        self.save_late(now);
         if let Some(what) = self.observer.standing_transcript(now) {
             let text = format!("{what}.");
             self.notice(DecisionKind::Degraded, &text);
@@ -214,12 +216,15 @@ impl Host {
     }
 
     pub(in crate::host) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
+        self.observer.forget_late_save();
         let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
             self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });
             return;
         };
         if self.observer.misses_last_turn() {
-            self.events.push_back(Event::SaveFailed { error: LAST_TURN_UNWRITTEN.to_owned() });
+            if !self.observer.postpone_save(by, claim_for, self.clock.now()) {
+                self.events.push_back(Event::SaveFailed { error: LAST_TURN_UNWRITTEN.to_owned() });
+            }
             return;
         }
         let draft = self.child.draft_text(&mut self.events);
@@ -245,6 +250,19 @@ impl Host {
         let (dir, material) = (self.session.dir.clone(), self.compat.needs_material());
         let next = self.recorder.supervisor.next_dir().map(PathBuf::from);
         self.jobs.save_handoff(capture, claim_for, (dir, next), own, material);
+    }
+
+    /// Saves the handoff that waited for the lines of the last turn, or gives it up.
+    fn save_late(&mut self, now: Stamp) {
+        let Some((by, claim_for)) = self.observer.take_late_save(now) else { return };
+        if !matches!(self.recorder.supervisor.phase(), Phase::Saving { .. }) {
+            return;
+        }
+        if self.observer.misses_last_turn() {
+            self.events.push_back(Event::SaveFailed { error: LAST_TURN_UNWRITTEN.to_owned() });
+        } else {
+            self.save(by, &claim_for);
+        }
     }
 
     /// Does what one of the source documents' own forms asks for. A failure never delays a hand-over and
