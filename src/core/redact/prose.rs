@@ -81,8 +81,8 @@ fn verb_sentences(prose: &Prose<'_>, spans: &mut Vec<SecretSpan>) {
     }
 }
 
-/// Secrets whose name is in the sentence before (`the bot needs the station key. its X`) or behind them (`X put
-/// it in .env as STATION_KEY`).
+/// Secrets whose name is in the sentence before (`the bot needs the station key. its X`) or behind them (`X
+/// put it in .env as STATION_KEY`).
 fn next_sentences(prose: &Prose<'_>, spans: &mut Vec<SecretSpan>) {
     for words in IT_IS.iter().filter(|words| prose.may_have(words)) {
         for at in memmem::find_iter(prose.small.as_bytes(), words) {
