@@ -397,7 +397,8 @@ fn a_session_whose_directory_is_deleted_or_moved_away_is_found_again() {
     // The next run starts in the new directory, and the one after that.
     for run in 2..4 {
         let _ = std::fs::remove_dir_all(&session);
-        wait_for("the session's directory", || session.join("lock").exists().then_some(()));
+        // The lock is there a moment before it is held.
+        wait_for("the session", || world.hopty(&["screen", "proj"]).status.success().then_some(()));
         world.ask(&["restart", "proj", "--no-handoff"]);
         wait_for("the next run", || (world.status()["run"] == run).then_some(()));
         term.wait_box();
